@@ -1,0 +1,189 @@
+"""Writes a record: buffered, crash-safe, bounded. Used inside the user's process, so standard library and numpy only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sqlite3
+import time
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sickbay.record.schema import TABLES, VERSION
+
+EVENTS_PER_KIND = 64
+FLUSH_SECONDS = 0.25
+SOURCE_LIMIT = 512 * 1024
+KEEP_FIRST = 32
+"""Chunks at the start of a run are never thinned: initialisation and the first steps decide most diagnoses."""
+
+
+class _Buffer:
+    """Frames of one layout that wait to be written."""
+
+    __slots__ = ("count", "data", "layout", "steps")
+
+    def __init__(self, layout: int) -> None:
+        self.layout = layout
+        self.steps = array("q")
+        self.data = bytearray()
+        self.count = 0
+
+
+class RecordWriter:
+    """Appends to one record file. Nothing is written before the first flush; every flush is one transaction."""
+
+    def __init__(self, path: Path, *, budget_bytes: int = 64 * 2**20, meta: dict[str, str] | None = None) -> None:
+        self.path = path
+        self.budget_bytes = budget_bytes
+        self._layouts: dict[tuple[str, tuple[str, ...], int], _Buffer] = {}
+        self._facts: dict[str, str] = {}
+        self._written_facts: dict[str, str] = {}
+        self._events: list[tuple[int, float, str, str]] = []
+        self._counts: dict[str, int] = {}
+        self._sources: dict[str, str | None] = {}
+        self._bytes = 0
+        self._flushed_at = time.monotonic()
+        self._frames = 0
+        self._next_flush = 1
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=OFF")  # a crash of the process loses nothing; only a power cut may
+        self._db.execute("BEGIN")
+        for statement in TABLES.split(";"):
+            self._db.execute(statement)
+        everything = {"schema": str(VERSION), "created": repr(time.time()), "pid": str(os.getpid())} | (meta or {})
+        self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", everything.items())
+        self._db.execute("COMMIT")
+
+    def frame(self, family: str, step: int, names: tuple[str, ...], values: Any, width: int = 1) -> None:
+        """Add one frame: `values` (len(names) x width numbers) at `step`."""
+        key = (family, names, width)
+        buffer = self._layouts.get(key)
+        if buffer is None:
+            buffer = self._layouts[key] = _Buffer(self._new_layout(key))
+        buffer.steps.append(step)
+        if isinstance(values, list):
+            buffer.data += array("f", values).tobytes()
+        else:
+            buffer.data += np.ascontiguousarray(values, dtype="<f4").tobytes()
+        buffer.count += 1
+        self._frames += 1
+
+    def fact(self, name: str, value: Any) -> None:
+        """Set a field of `facts.Facts`; the latest value wins."""
+        self._facts[name] = json.dumps(value, default=_plain)
+
+    def event(self, step: int, kind: str, data: dict[str, Any]) -> None:
+        total = self._counts[kind] = self._counts.get(kind, 0) + 1
+        if total <= EVENTS_PER_KIND:
+            self._events.append((step, time.time(), kind, json.dumps(data, default=_plain)))
+
+    def source(self, file: str) -> None:
+        """Keep the text of a user's source file that a place points into."""
+        if file in self._sources:
+            return
+        try:
+            text = Path(file).read_text(encoding="utf-8", errors="replace")
+        except (OSError, ValueError):
+            text = None
+        self._sources[file] = text[:SOURCE_LIMIT] if text else None
+
+    def due(self) -> bool:
+        """Flush at 1, 2, 4, 8... frames and then every quarter second, so that even a run killed early is told of."""
+        return self._frames >= self._next_flush or time.monotonic() - self._flushed_at > FLUSH_SECONDS
+
+    def flush(self) -> None:
+        """Write all that waits, in one transaction."""
+        self._next_flush = max(self._next_flush, min(2 * self._frames, 2**60))
+        self._flushed_at = time.monotonic()
+        db = self._db
+        db.execute("BEGIN")
+        try:
+            for buffer in self._layouts.values():
+                if buffer.count:
+                    self._bytes += len(buffer.data) + 8 * buffer.count + 64
+                    db.execute(
+                        "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
+                        (buffer.layout, buffer.steps[0], buffer.steps[-1], buffer.count, buffer.steps.tobytes(), bytes(buffer.data)),
+                    )
+                    buffer.steps, buffer.data, buffer.count = array("q"), bytearray(), 0
+            changed = {k: v for k, v in self._facts.items() if self._written_facts.get(k) != v}
+            db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", changed.items())
+            self._written_facts.update(changed)
+            self._facts.clear()
+            db.executemany("INSERT INTO events (step, time, kind, data) VALUES (?, ?, ?, ?)", self._events)
+            self._events.clear()
+            db.executemany("INSERT OR REPLACE INTO counts VALUES (?, ?)", self._counts.items())
+            new_sources = [(f, t) for f, t in self._sources.items() if t is not None]
+            db.executemany("INSERT OR REPLACE INTO sources VALUES (?, ?)", new_sources)
+            for file, _ in new_sources:
+                self._sources[file] = None
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        # WAL and free pages take room too: thin out at three quarters of the budget.
+        if self._bytes > 0.75 * self.budget_bytes:
+            self._thin()
+
+    def close(self) -> None:
+        """Flush, fold the write-ahead log into the one file, and close."""
+        self.flush()
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+    def abandon(self) -> None:
+        """Let go without writing: for a forked child, whose parent owns the file."""
+        self._layouts.clear()
+
+    def _new_layout(self, key: tuple[str, tuple[str, ...], int]) -> int:
+        family, names, width = key
+        cursor = self._db.execute("INSERT INTO layouts (family, names, width) VALUES (?, ?, ?)", (family, json.dumps(names), width))
+        return int(cursor.lastrowid or 0)
+
+    def _thin(self) -> None:
+        """Halve the resolution of the older half of the run: merge neighbouring chunks, keeping every other frame."""
+        db = self._db
+        db.execute("BEGIN")
+        total = 0
+        widths = {i: len(json.loads(n)) * w for i, n, w in db.execute("SELECT id, names, width FROM layouts")}
+        for layout, width in widths.items():
+            rows = db.execute("SELECT id, count, steps, data FROM chunks WHERE layout=? ORDER BY first", (layout,)).fetchall()
+            old = rows[KEEP_FIRST : KEEP_FIRST + 3 * max(len(rows) - KEEP_FIRST, 0) // 4]
+            if old:
+                steps = np.concatenate([np.frombuffer(r[2], "<i8") for r in old])[::2]
+                data = np.concatenate([np.frombuffer(r[3], "<f4").reshape(r[1], width) for r in old])[::2]
+                db.executemany("DELETE FROM chunks WHERE id=?", [(r[0],) for r in old])
+                # Blocks of about 256 KiB, so that the next thinning can again halve only a part of the run.
+                block = max(1, 65536 // max(width, 1))
+                for i in range(0, len(steps), block):
+                    s, d = steps[i : i + block], data[i : i + block]
+                    db.execute(
+                        "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
+                        (layout, int(s[0]), int(s[-1]), len(s), s.tobytes(), d.tobytes()),
+                    )
+            total += db.execute("SELECT coalesce(sum(length(steps) + length(data) + 64), 0) FROM chunks WHERE layout=?", (layout,)).fetchone()[0]
+        db.execute("COMMIT")
+        self._bytes = total
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # Defaults are left out: a fact that was not observed is absent, and records stay small.
+        return {
+            f.name: v
+            for f in dataclasses.fields(value)
+            if (v := getattr(value, f.name)) is not None and (f.default is dataclasses.MISSING or v != f.default)
+        }
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
