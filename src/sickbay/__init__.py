@@ -1,0 +1,59 @@
+"""sickbay finds out why a PyTorch training run is sick, proves it, and says how to cure it.
+
+On the command line: `sickbay run train.py`. In a notebook or a loop of your own:
+
+    with sickbay.watch(model, optimizer) as patient:
+        ...
+    patient.diagnosis
+
+Importing this imports neither torch nor anything else that is heavy: every name below is loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sickbay.causes import catalogue as catalogue
+    from sickbay.conclude import diagnose as diagnose
+    from sickbay.errors import SickbayError as SickbayError
+    from sickbay.nouns import Diagnosis as Diagnosis
+    from sickbay.nouns import Evidence as Evidence
+    from sickbay.nouns import Place as Place
+    from sickbay.nouns import Sign as Sign
+    from sickbay.nouns import Suspicion as Suspicion
+    from sickbay.observe.watching import watch as watch
+    from sickbay.record.reader import Record as Record
+    from sickbay.runs import open_run as open_run
+    from sickbay.settings import Settings as Settings
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "watch": "sickbay.observe.watching",
+    "diagnose": "sickbay.conclude",
+    "open_run": "sickbay.runs",
+    "catalogue": "sickbay.causes",
+    "Record": "sickbay.record.reader",
+    "Diagnosis": "sickbay.nouns",
+    "Suspicion": "sickbay.nouns",
+    "Evidence": "sickbay.nouns",
+    "Sign": "sickbay.nouns",
+    "Place": "sickbay.nouns",
+    "Settings": "sickbay.settings",
+    "SickbayError": "sickbay.errors",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sickbay' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,74 @@
+"""Decides on which steps the dear measurements are made, so that all of them together stay within the budget.
+
+Cheap things are done every step. Each dear instrument says what it cost; its interval is then the one at which its
+share of training time is its part of the budget that the every-step work leaves over.
+"""
+
+from __future__ import annotations
+
+FLOOR = 0.1
+"""At least this part of the budget is for sampling even when every-step work has used it up: a run that is never
+looked at closely is not watched. On the smallest steps this is what lets the total go over budget a little."""
+SMOOTHING = 0.1
+BURST = 20
+"""A step may be sampled out of turn (the loss jumped) at most once in this many steps."""
+
+
+class Instrument:
+    """One dear measurement and when it is due."""
+
+    def __init__(self, share: float, detail_steps: int) -> None:
+        self.share = share
+        self.detail_steps = detail_steps
+        self.cost = 0.0
+        self.next_step = 0
+        self.runs = 0
+        self.spent = 0.0
+        self._forced_at = -BURST
+
+    def due(self, step: int) -> bool:
+        return step < self.detail_steps or step >= self.next_step
+
+    def ran(self, step: int, seconds: float, step_seconds: float, allowance: float) -> None:
+        """It ran at `step` and took `seconds`; plan the next time."""
+        self.runs += 1
+        self.spent += seconds
+        # The first run pays for warming caches; do not let it set the pace.
+        first = self.runs <= 2
+        self.cost = seconds if first else self.cost + SMOOTHING * (seconds - self.cost)
+        interval = self.cost / max(self.share * allowance * step_seconds, 1e-9)
+        self.next_step = step + max(1, round(interval))
+
+    def force(self, step: int) -> None:
+        """Something moved: look at `step`, unless that was done a moment ago."""
+        if step - self._forced_at >= BURST:
+            self._forced_at = step
+            self.next_step = min(self.next_step, step)
+
+
+class Governor:
+    """Splits the budget (a share of training time) between the instruments."""
+
+    def __init__(self, budget: float, detail_steps: int = 4) -> None:
+        self.budget = budget
+        self.frame = Instrument(share=0.6, detail_steps=detail_steps)
+        self.norm = Instrument(share=0.4, detail_steps=detail_steps)
+        self.step_seconds = 0.0
+        self.fixed_seconds = 0.0
+        self._steps = 0
+
+    def step_took(self, seconds: float, fixed: float) -> None:
+        """A step's own time, and what our every-step work cost in it."""
+        self._steps += 1
+        weight = max(1 / self._steps, SMOOTHING)
+        # A pause between epochs is not a step: ignore outliers once a pace is known.
+        if self._steps > 8:
+            seconds = min(seconds, 4 * self.step_seconds)
+        self.step_seconds += weight * (seconds - self.step_seconds)
+        self.fixed_seconds += weight * (min(fixed, seconds) - self.fixed_seconds)
+
+    @property
+    def allowance(self) -> float:
+        """The share of training time left for sampling."""
+        used = self.fixed_seconds / self.step_seconds if self.step_seconds else 0.0
+        return max(self.budget - used, FLOOR * self.budget)

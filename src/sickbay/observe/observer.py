@@ -1,0 +1,105 @@
+"""What an observer is: an object with some of these methods. Each is called at its moment in the training step.
+
+    for each training step:                          moment
+      batch = next(loader)                           loader_started, batch_loaded
+      optimizer.zero_grad()                          zeroed
+      output = model(batch)                          forward_begins, forward_ends    (outermost module only)
+      loss = criterion(output, target)               loss_called
+      loss.backward()                                backward_begins, backward_ends
+      clip_grad_norm_(model.parameters(), 1.0)       clipped
+      optimizer.step()                               step_begins, step_ends, then step_closed
+      scheduler.step()                               scheduled
+    model.eval(); model.train()                      mode_set
+    torch.compile(model), model.load_state_dict()    compiled, state_loaded
+    at the end, and now and then in between          report (write facts), finish
+
+Observers never change anything of the user's. Gradients are off while they run, their own torch calls are not
+observed, their time is counted, and an exception switches that one observer off and is told in the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sickbay.nouns import Place
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    import torch
+
+    from sickbay.observe.session import Session
+
+MOMENTS = (
+    "loader_started",
+    "batch_loaded",
+    "zeroed",
+    "forward_begins",
+    "forward_ends",
+    "loss_called",
+    "backward_begins",
+    "backward_ends",
+    "clipped",
+    "step_begins",
+    "step_ends",
+    "step_closed",
+    "scheduled",
+    "scaled",
+    "mode_set",
+    "compiled",
+    "state_loaded",
+    "optimizer_built",
+    "report",
+    "finish",
+)
+
+
+class Observer:
+    """Base of all observers; it only remembers the session."""
+
+    name = "observer"
+    sees = "something"
+    """What is not seen when this observer fails: becomes a limit in the report."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+
+@dataclass(slots=True)
+class ForwardCall:
+    """One call of an outermost module."""
+
+    module: torch.nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    grad: bool
+    place_key: tuple[CodeType, int] | None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class LossCall:
+    """One call of a known loss function."""
+
+    function: str
+    input: torch.Tensor
+    target: torch.Tensor | None
+    options: dict[str, Any]
+    output: torch.Tensor
+    grad: bool
+    place: Place | None
+    module: str = ""
+    call: str = ""
+
+
+@dataclass(slots=True)
+class StepTimes:
+    """Seconds spent in the phases of the step under way."""
+
+    data: float = 0.0
+    forward: float = 0.0
+    backward: float = 0.0
+    optimizer: float = 0.0
+    own: float = 0.0
+    extra: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,121 @@
+"""The user's source line for whatever is happening now: the nearest frame outside libraries."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from types import CodeType, FrameType
+
+from sickbay.nouns import Place
+
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STDLIB = tuple(p + os.sep for p in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
+_LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+
+_kind: dict[CodeType, int] = {}
+_places: dict[tuple[CodeType, int], Place] = {}
+USER, LIBRARY, HIDDEN = 2, 1, 0
+
+
+def kind_of(code: CodeType) -> int:
+    """Whose code this is: the user's, a library's, or to be passed over (ours, torch's, Python's)."""
+    kind = _kind.get(code)
+    if kind is None:
+        kind = _kind[code] = _look(code.co_filename)
+    return kind
+
+
+def _look(file: str) -> int:
+    if file.startswith(OWN):
+        return HIDDEN
+    if file.startswith("<") and not file.startswith(("<stdin", "<ipython", "<string")):
+        return HIDDEN  # frozen importlib, generated dataclass methods
+    if any(part in file for part in _LIBRARY_PARTS):
+        return HIDDEN if f"{os.sep}torch{os.sep}" in file else LIBRARY
+    return HIDDEN if file.startswith(_STDLIB) and "ipykernel" not in file else USER
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """The nearest frame of the user's code; failing that, of a library other than torch."""
+    frame: FrameType | None = sys._getframe(depth)
+    fallback = None
+    while frame is not None:
+        code = frame.f_code
+        kind = _kind.get(code)
+        if kind is None:
+            kind = kind_of(code)
+        if kind == USER:
+            return frame
+        if kind == LIBRARY and fallback is None:
+            fallback = frame
+        frame = frame.f_back
+    return fallback
+
+
+def here(depth: int = 2) -> Place | None:
+    """The user's line that led to this call."""
+    frame = user_frame(depth)
+    return None if frame is None else place_of(frame.f_code, frame.f_lasti)
+
+
+def key_here(depth: int = 2) -> tuple[CodeType, int] | None:
+    """The same as a cheap, hashable key; `place_of(*key)` makes a Place of it."""
+    frame = user_frame(depth)
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def place_of(code: CodeType, lasti: int) -> Place:
+    """The line of one instruction: where the call itself starts, not the statement around it."""
+    key = (code, lasti)
+    place = _places.get(key)
+    if place is None:
+        line = _line(code, lasti)
+        place = _places[key] = Place(os.path.abspath(code.co_filename), line, None, linecache.getline(code.co_filename, line).strip() or None)
+    return place
+
+
+def expression(frame: FrameType) -> str:
+    """The source text of the call that a frame is in the middle of ("criterion(model(x), y)")."""
+    span = _positions(frame.f_code, frame.f_lasti)
+    if span is None:
+        return ""
+    first, last, start, end = span
+    lines = [linecache.getline(frame.f_code.co_filename, i) for i in range(first, last + 1)]
+    if not lines or not lines[0]:
+        return ""
+    # Columns count UTF-8 bytes.
+    raw = [line.encode() for line in lines]
+    raw[-1] = raw[-1][:end]
+    raw[0] = raw[0][start:]
+    return " ".join(part.decode(errors="replace").strip() for part in raw)[:400]
+
+
+def variable_holding(frame: FrameType | None, wanted: object) -> str:
+    """What the user calls an object: a local or global name, or an attribute of a local ("self.net")."""
+    if frame is None:
+        return ""
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, value in list(scope.items()):
+            if value is wanted:
+                return str(name)
+    for name, value in list(frame.f_locals.items()):
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict and not isinstance(value, type):
+            for attribute, held in list(attributes.items()):
+                if held is wanted:
+                    return f"{name}.{attribute}"
+    return ""
+
+
+def _line(code: CodeType, lasti: int) -> int:
+    span = _positions(code, lasti)
+    return span[0] if span else code.co_firstlineno
+
+
+def _positions(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
+    for i, (first, last, start, end) in enumerate(code.co_positions()):
+        if 2 * i == lasti and first and last and start is not None and end is not None:
+            return first, last, start, end
+    return None

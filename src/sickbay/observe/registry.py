@@ -1,0 +1,218 @@
+"""Who is who: names for the models, layers, parameters and optimizers that the hooks meet, without keeping them alive."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+
+from sickbay.nouns import Place
+from sickbay.observe.places import variable_holding
+
+_BLOCK = 256
+_WRAPPERS = ("_orig_mod.", "module.")
+"""What torch.compile and DistributedDataParallel put in front of the user's own names."""
+
+
+class ParameterEntry:
+    """One tensor that may be trained."""
+
+    __slots__ = ("block", "called", "entry_module", "initial", "kind", "layer", "loaded", "moved", "name", "optimizer", "reached", "ref", "replaced_by")
+
+    def __init__(self, tensor: torch.Tensor, name: str, layer: str = "", kind: str = "") -> None:
+        self.ref = weakref.ref(tensor)
+        self.name = name
+        self.layer = layer
+        self.kind = kind
+        self.optimizer: int | None = None
+        self.called = False
+        self.loaded = False
+        self.reached = False
+        self.moved: bool | None = None
+        self.block: torch.Tensor | None = None
+        self.initial: tuple[float, float] | None = None
+        self.replaced_by: str | None = None
+        self.entry_module: weakref.ref[torch.nn.Module] | None = None
+
+
+class OptimizerEntry:
+    """One optimizer and what its calls have shown."""
+
+    def __init__(self, index: int, optimizer: torch.optim.Optimizer, built_at: Place | None) -> None:
+        self.index = index
+        self.ref = weakref.ref(optimizer)
+        self.kind = type(optimizer).__name__
+        self.variable = ""
+        self.built_at = built_at
+        self.stepped_at: Place | None = None
+        self.zeroed_at: Place | None = None
+        self.steps = 0
+        self.zero_calls = 0
+        self.cleared = True
+        """Gradients were cleared since the last step."""
+        self.intervals = 0
+        self.stale = 0
+        self.stale_norm = 0.0
+        self.stale_first: int | None = None
+        self.stale_last: int | None = None
+        self.empty_steps = 0
+        self.backwards = 0
+        self.closure = False
+        self.groups: list[dict[str, Any]] = []
+        self.names: tuple[str, ...] = ()
+
+
+class ModuleStack(list[torch.nn.Module]):
+    """The modules whose forward is under way, outermost first, in the thread that trains."""
+
+    thread: int = 0
+
+
+class Registry:
+    """All entries of one session. Entries are found by the identity of the user's objects."""
+
+    def __init__(self) -> None:
+        self.stack = ModuleStack()
+        self.parameters: dict[int, ParameterEntry] = {}
+        self.optimizers: list[OptimizerEntry] = []
+        self.roots: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}
+        self.module_names: dict[int, str] = {}
+        self._optimizer_ids: dict[int, OptimizerEntry] = {}
+        self.manual_updates = False
+        self.loaded: set[int] = set()
+
+    # -- models -------------------------------------------------------------------------------------------------
+
+    def add_root(self, module: torch.nn.Module, frame: FrameType | None) -> str:
+        """Name a module that the script calls directly, and everything in it."""
+        known = self.roots.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        variable = variable_holding(frame, module).removeprefix("self.")
+        prefix = "" if not self._live_roots(module) else (variable or type(module).__name__) + "."
+        self.roots[id(module)] = (weakref.ref(module), prefix)
+        self.refresh(module, prefix)
+        return prefix
+
+    def _live_roots(self, other: torch.nn.Module) -> list[torch.nn.Module]:
+        return [m for ref, _ in self.roots.values() if (m := ref()) is not None and m is not other]
+
+    def refresh(self, module: torch.nn.Module, prefix: str) -> None:
+        """Name all layers and parameters below `module`; names given earlier stay unless a parent now owns them."""
+        for path, child in module.named_modules():
+            layer = prefix + _clean(path)
+            self.module_names.setdefault(id(child), layer.rstrip("."))
+            for own_name, tensor in child.named_parameters(recurse=False):
+                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer.rstrip("."), type(child).__name__, child)
+
+    def root_modules(self) -> Iterator[tuple[torch.nn.Module, str]]:
+        for ref, prefix in list(self.roots.values()):
+            if (module := ref()) is not None:
+                yield module, prefix
+
+    def layer_name(self, module: torch.nn.Module) -> str:
+        return self.module_names.get(id(module), type(module).__name__)
+
+    # -- parameters ---------------------------------------------------------------------------------------------
+
+    def add_parameter(self, tensor: torch.Tensor, name: str, layer: str = "", kind: str = "", module: torch.nn.Module | None = None) -> ParameterEntry:
+        entry = self.parameters.get(id(tensor))
+        if entry is None or entry.ref() is not tensor:
+            entry = self.parameters[id(tensor)] = ParameterEntry(tensor, name, layer, kind)
+            if tensor.numel() and tensor.layout == torch.strided and not tensor.is_meta:
+                block = sample(tensor)
+                entry.block = block
+                values = block.float()
+                entry.initial = (float(values.mean()), float(values.std(unbiased=False)))
+        if module is not None and entry.entry_module is None:
+            entry.name, entry.layer, entry.kind = name, layer, kind
+            entry.entry_module = weakref.ref(module)
+        return entry
+
+    def entry(self, tensor: torch.Tensor) -> ParameterEntry | None:
+        found = self.parameters.get(id(tensor))
+        return found if found is not None and found.ref() is tensor else None
+
+    def entries(self) -> Iterator[tuple[torch.Tensor, ParameterEntry]]:
+        for entry in list(self.parameters.values()):
+            if (tensor := entry.ref()) is not None:
+                yield tensor, entry
+
+    def in_model(self, tensor: torch.Tensor, entry: ParameterEntry) -> bool:
+        """It still belongs to the module it was found in (a replaced head's old weights do not)."""
+        module = entry.entry_module() if entry.entry_module is not None else None
+        return module is not None and any(tensor is p for p in module._parameters.values())
+
+    # -- optimizers ---------------------------------------------------------------------------------------------
+
+    def add_optimizer(self, optimizer: torch.optim.Optimizer, built_at: Place | None, frame: FrameType | None) -> OptimizerEntry:
+        entry = self._optimizer_ids.get(id(optimizer))
+        if entry is not None and entry.ref() is optimizer:
+            return entry
+        entry = OptimizerEntry(len(self.optimizers), optimizer, built_at)
+        self.optimizers.append(entry)
+        self._optimizer_ids[id(optimizer)] = entry
+        self._name_from(frame, optimizer)
+        return entry
+
+    def _name_from(self, frame: FrameType | None, optimizer: torch.optim.Optimizer) -> None:
+        """Find the user's names for what the optimizer holds, in the scope where it is built."""
+        wanted = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if frame is not None:
+            for name, value in _scope(frame):
+                if isinstance(value, torch.nn.Module):
+                    if any(id(p) in wanted for p in value.parameters()):
+                        self.add_root(value, frame)
+                elif isinstance(value, torch.Tensor) and id(value) in wanted:
+                    self.add_parameter(value, name)
+        for group in optimizer.param_groups:
+            for i, p in enumerate(group["params"]):
+                if self.entry(p) is None:
+                    self.add_parameter(p, f"parameter {i} of {type(optimizer).__name__}")
+
+    def optimizer(self, optimizer: torch.optim.Optimizer) -> OptimizerEntry:
+        entry = self._optimizer_ids.get(id(optimizer))
+        return entry if entry is not None and entry.ref() is optimizer else self.add_optimizer(optimizer, None, None)
+
+    def claim(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
+        """Note which parameters an optimizer holds now (groups can be added while training)."""
+        names = []
+        for i, p in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+            found = self.entry(p) or self.add_parameter(p, f"parameter {i} of {entry.kind}")
+            found.optimizer = entry.index
+            names.append(found.name)
+        entry.names = tuple(names)
+
+
+def sample(tensor: torch.Tensor, size: int = _BLOCK) -> torch.Tensor:
+    """A copy of at most `size` elements, evenly spread: what is measured instead of the whole tensor."""
+    flat = tensor.detach()
+    flat = flat.reshape(-1) if flat.is_contiguous() else flat.flatten()
+    stride = max(1, -(-flat.numel() // size))
+    return flat[::stride].clone()
+
+
+def _clean(path: str) -> str:
+    for wrapper in _WRAPPERS:
+        while path.startswith(wrapper) or path == wrapper[:-1]:
+            path = path[len(wrapper) :]
+    return path
+
+
+def _scope(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Names the user has at hand: locals, the attributes of `self`, globals; also inside short lists and dicts."""
+    owner = frame.f_locals.get("self")
+    attributes = getattr(owner, "__dict__", {}) if owner is not None else {}
+    modules = getattr(owner, "_modules", {}) if owner is not None else {}
+    for scope in (frame.f_locals, attributes, modules, frame.f_globals):
+        for name, value in list(scope.items()):
+            yield str(name), value
+            if isinstance(value, (list, tuple)) and len(value) <= 64:
+                for i, item in enumerate(value):
+                    yield f"{name}[{i}]", item
+            elif type(value) is dict and len(value) <= 64 and not str(name).startswith("__"):
+                for key, item in value.items():
+                    yield f"{name}[{key!r}]", item

@@ -1,0 +1,341 @@
+"""One Session per process: it owns the hooks, the observers, the step counter and the record.
+
+`install` puts every hook in place right after torch was imported; `Session.close` takes every one of them out again
+and ends the record. In between, `fire` is the only way from a hook to the observers: it counts our own time, keeps
+our work out of autograd and out of our own sight, and contains whatever goes wrong.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sickbay import facts
+from sickbay.nouns import Place
+from sickbay.observe.governor import Governor
+from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, StepTimes
+from sickbay.observe.patches import Patches
+from sickbay.observe.registry import Registry
+from sickbay.record.schema import SUFFIX
+from sickbay.record.writer import RecordWriter
+from sickbay.settings import Settings
+
+REPORT_SECONDS = 2.0
+"""Facts are rewritten at most this often while the run goes on (and always at its end)."""
+MANUAL_AFTER = 16
+"""Backward passes without any optimizer step after which each backward counts as a step of its own."""
+SHORTEST_BEFORE_REPORT = 8
+
+current: Session | None = None
+
+
+class Session:
+    """Observes this process. Use `install`, or `sickbay.watch` in a notebook."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self.path = path
+        self.settings = settings
+        self.pid = os.getpid()
+        self.thread: int | None = None
+        self.off = False
+        self.busy = False
+        self.grad = True
+        """Whether gradients were on when the current moment began (they are off while observers run)."""
+        self.step = 0
+        self.sampled = True
+        """Per-layer statistics are taken on this step."""
+        self.measure_norm = True
+        self.tracing = False
+        """Operations of this step are being traced (see trace.py)."""
+        self.no_trace = ""
+        """Why operations can't be traced in this run; empty if they can."""
+        self.drawn: dict[int, deque[Any]] = {}
+        self.backwards = 0
+        self.forwards = 0
+        self.since_step = 0
+        self.optimizer_steps = 0
+        self.autograd_grad_calls = 0
+        self.pulse: dict[str, float] = {}
+        self.times = StepTimes()
+        self.sample_seconds = 0.0
+        self.norm_seconds = 0.0
+        self.own_seconds = 0.0
+        self.training_seconds = 0.0
+        self.epoch = -1
+        self.limits: dict[str, str] = {}
+        self.exit: int | str | None = None
+        self.crash: facts.Crash | None = None
+        self.started = time.time()
+        self.governor = Governor(settings.budget, settings.detail_steps)
+        self.registry = Registry()
+        self.patches = Patches()
+        self.observers: list[Observer] = []
+        self._writer: RecordWriter | None = None
+        self._listeners: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
+        self.clock = time.perf_counter
+        self._step_started: float | None = None
+        self._reported = 0.0
+        self._sources: set[str] = set()
+        self._closing: list[Callable[[], None]] = []
+
+    # -- the record ---------------------------------------------------------------------------------------------
+
+    @property
+    def writer(self) -> RecordWriter:
+        """Opened at the first need: a loader worker or a script that never trains leaves no file."""
+        if self._writer is None:
+            meta = {"rank": os.environ.get("RANK", "0"), "started": repr(self.started)}
+            self._writer = RecordWriter(self.path, budget_bytes=self.settings.record_bytes, meta=meta)
+        return self._writer
+
+    def keep_source(self, place: Place | None) -> Place | None:
+        """Keep the text of the file a place points into; returns the place, for use in passing."""
+        if place is not None and place.file and place.file not in self._sources:
+            self._sources.add(place.file)
+            self.writer.source(place.file)
+        return place
+
+    def limit(self, what: str, why: str) -> None:
+        """Something is not seen in this run: say so in the report."""
+        self.limits.setdefault(what, why)
+
+    # -- observers ----------------------------------------------------------------------------------------------
+
+    def add(self, observer: Observer) -> None:
+        self.observers.append(observer)
+        for moment in MOMENTS:
+            if (method := getattr(observer, moment, None)) is not None:
+                self._listeners.setdefault(moment, []).append((observer, method))
+
+    def fire(self, moment: str, *args: Any) -> None:
+        """Tell every observer that this moment has come."""
+        if self.busy or self.off:
+            return
+        listeners = self._listeners.get(moment)
+        if not listeners:
+            return
+        started = self.clock()
+        self.busy = True
+        self.grad = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+        try:
+            for observer, method in listeners:
+                try:
+                    method(*args)
+                except Exception as e:
+                    self.retire(observer, moment, e)
+        finally:
+            torch._C._set_grad_enabled(self.grad)
+            self.busy = False
+            self.times.own += self.clock() - started
+
+    def retire(self, observer: Observer, moment: str, error: BaseException) -> None:
+        """An observer failed: training goes on without it, and the report says what was no longer seen."""
+        for listeners in self._listeners.values():
+            listeners[:] = [entry for entry in listeners if entry[0] is not observer]
+        if observer in self.observers:
+            self.observers.remove(observer)
+            at = f" (line {error.__traceback__.tb_lineno})" if error.__traceback__ else ""
+            self.limit(observer.sees, f"sickbay's own observer {observer.name!r} failed at step {self.step}: {type(error).__name__}: {error}{at}")
+            self.writer.event(self.step, "observer-failed", {"observer": observer.name, "moment": moment, "error": f"{type(error).__name__}: {error}"})
+
+    def trace_failed(self, error: BaseException) -> None:
+        """Following operations failed: go on without it."""
+        self.tracing = False
+        self.no_trace = f"following operations failed: {type(error).__name__}: {error}"
+        self.limit("the structure of the loss (operations and their lines)", self.no_trace)
+
+    def mine(self) -> bool:
+        """This thread is the one that trains (a loader's or a replica's thread is not watched)."""
+        return self.thread is None or self.thread == threading.get_ident()
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        self.forwards += 1
+        self.fire("forward_begins", call)
+
+    def indices_drawn(self, iterator: Any, index: Any) -> None:
+        """A loader drew these data set indices; its batches come out in the same order, maybe later."""
+        self.drawn.setdefault(id(iterator), deque(maxlen=256)).append(index)
+
+    # -- the step -----------------------------------------------------------------------------------------------
+
+    def backward_begins(self, loss: torch.Tensor, key: Any) -> None:
+        if self.thread is None:
+            self.thread = threading.get_ident()
+        if self._step_started is None:
+            self._step_started = self.clock()
+        if self.since_step >= 1 and self.steps_by_backward:
+            self.close_step()
+        self.backwards += 1
+        self.since_step += 1
+        self.fire("backward_begins", loss, key)
+
+    @property
+    def steps_by_backward(self) -> bool:
+        """No optimizer steps: the script updates weights by hand, or forgot to."""
+        if self.optimizer_steps:
+            return self.since_step > 4 * MANUAL_AFTER
+        return not self.registry.optimizers or self.backwards >= MANUAL_AFTER
+
+    def step_ended(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._step_started is None:
+            self._step_started = self.clock()
+        self.optimizer_steps += 1
+        self.fire("step_ends", optimizer)
+        self.close_step()
+
+    def close_step(self) -> None:
+        """The step is over: write its numbers, account for our time, and plan the next."""
+        if self.off:
+            return
+        started = self.clock()
+        self.fire("step_closed", self.step)
+        times = self.times
+        begun = self._step_started if self._step_started is not None else started
+        took = max(started - begun - times.own, 1e-9)
+        self.pulse["time/step"] = took
+        self.pulse["time/data"] = times.data
+        self.pulse["time/forward"] = times.forward
+        self.pulse["time/backward"] = times.backward
+        self.pulse["time/optimizer"] = times.optimizer
+        self.pulse["time/own"] = times.own
+        self.training_seconds += took
+        self._plan(took)
+        try:
+            self._write_pulse()
+        except Exception as e:
+            self.abandon(e)
+        self.own_seconds += times.own + (self.clock() - started)
+        self.step += 1
+        self.since_step = 0
+        self.pulse = {}
+        self.times = StepTimes(own=0.0)
+        self.sample_seconds = self.norm_seconds = 0.0
+        self._step_started = self.clock()
+
+    def abandon(self, error: BaseException) -> None:
+        """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
+        self.off = True
+        self.patches.undo()
+        try:
+            (self.path.parent / "bootstrap-errors.txt").write_text(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
+        except OSError:
+            pass
+
+    def _plan(self, took: float) -> None:
+        governor = self.governor
+        fixed = self.times.own - self.sample_seconds - self.norm_seconds
+        governor.step_took(took, max(fixed, 0.0))
+        if self.sampled:
+            governor.frame.ran(self.step, self.sample_seconds, governor.step_seconds, governor.allowance)
+        if self.measure_norm:
+            governor.norm.ran(self.step, self.norm_seconds, governor.step_seconds, governor.allowance)
+        self.sampled = governor.frame.due(self.step + 1)
+        self.measure_norm = self.sampled or governor.norm.due(self.step + 1)
+
+    def _write_pulse(self) -> None:
+        writer = self.writer
+        writer.frame("pulse", self.step, tuple(self.pulse), list(self.pulse.values()))
+        now = time.monotonic()
+        if now - self._reported > REPORT_SECONDS or self.step in (1, SHORTEST_BEFORE_REPORT):
+            self._reported = now
+            self.report()
+        if writer.due():
+            writer.flush()
+
+    # -- telling and ending -------------------------------------------------------------------------------------
+
+    def report(self, finished: bool = False) -> None:
+        """Write all facts as they are known now."""
+        self.fire("report")
+        writer = self.writer
+        writer.fact("run", self._run_fact(finished))
+        writer.fact("limits", [facts.Limit(what=k, why=v) for k, v in self.limits.items()])
+        if self.crash is not None:
+            writer.fact("crash", self.crash)
+
+    def _run_fact(self, finished: bool) -> facts.Run:
+        return facts.Run(
+            script=os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else "",
+            argv=tuple(sys.argv[1:]),
+            cwd=os.getcwd(),
+            started=self.started,
+            seconds=time.time() - self.started,
+            training_seconds=self.training_seconds,
+            steps=self.step,
+            backwards=self.backwards,
+            forwards=self.forwards,
+            epochs=max(self.epoch + 1, 0),
+            overhead_seconds=self.own_seconds,
+            sampled_steps=self.governor.frame.runs,
+            exit=self.exit,
+            manual_updates=self.registry.manual_updates and not self.optimizer_steps,
+            autograd_grad_calls=self.autograd_grad_calls,
+            finished=finished,
+        )
+
+    def close(self) -> None:
+        """Remove every hook and end the record. Safe to call twice, and from anywhere."""
+        global current
+        if os.getpid() != self.pid or self.off:
+            return
+        try:
+            if self.since_step and self.steps_by_backward:
+                self.close_step()
+            self.fire("finish")
+            if self.backwards or self.optimizer_steps or self.forwards:
+                self.report(finished=True)
+                self.writer.close()
+        except Exception as e:
+            self.abandon(e)
+        finally:
+            self.off = True
+            self.patches.undo()
+            for undo in self._closing:
+                undo()
+            if current is self:
+                current = None
+
+    def at_close(self, undo: Callable[[], None]) -> None:
+        self._closing.append(undo)
+
+
+def record_path(folder: Path) -> Path:
+    """Each process of a run writes its own file: by rank where there is one, else by process id."""
+    rank = os.environ.get("RANK")
+    stem = f"rank-{int(rank):05d}" if rank and rank.isdigit() else f"process-{os.getpid()}"
+    path = folder / f"{stem}{SUFFIX}"
+    return path if not path.exists() else folder / f"{stem}-{os.getpid()}{SUFFIX}"
+
+
+def start(path: Path, settings: Settings) -> Session:
+    """Make the process's session and put all hooks in place."""
+    global current
+    from sickbay.observe.hooks import put_in_place
+    from sickbay.observe.roster import observers
+
+    session = Session(path, settings)
+    for kind in observers():
+        session.add(kind(session))
+    put_in_place(session)
+    current = session
+    return session
+
+
+def install(folder: Path, settings: Settings) -> Session:
+    """For the bootstrap: observe this whole process until it ends."""
+    from sickbay.observe.endings import watch_ending
+
+    session = start(record_path(folder), settings)
+    watch_ending(session)
+    atexit.register(session.close)
+    return session

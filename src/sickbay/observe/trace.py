@@ -1,0 +1,210 @@
+"""Follows every torch operation of one training step: what it was, what went in, what came out, on which user line.
+
+Autograd alone shows what is connected. The trace also shows what is *not*: a value that lost its gradient on the way
+(detach, .item(), no_grad, argmax), an operand that does not depend on the model, the user's line of each operation.
+It is a torch function mode that is on only during sampled steps, and it changes no result: it calls the operation as
+it is and looks at what comes out.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from sickbay.observe.places import USER, user_frame
+from sickbay.observe.places import kind_of as frame_kind
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+MOST_OPERATIONS = 20_000
+DISPATCH_SECONDS = 3e-6
+"""What torch itself spends per operation to call a function mode; measured, added to our own time."""
+_EXITS = frozenset({"item", "numpy", "tolist", "float", "int", "array", "bool"})
+"""Operations through which a value leaves torch (names without underscores)."""
+_PASSIVE = frozenset(
+    "shape dtype device requires_grad grad_fn is_leaf grad is_cuda is_nested ndim size dim numel stride names layout "
+    "is_sparse is_quantized itemsize nbytes is_floating_point backward zero_grad set_grad_enabled retain_grad "
+    "register_hook len hash repr format is_contiguous storage_offset data_ptr output_nr version is_mps is_meta is_cpu is_xpu".split()
+)
+
+
+class Node:
+    """One operation."""
+
+    __slots__ = ("attached", "cut", "grad", "index", "inputs", "key", "layer", "name", "out", "output_attached", "shape", "shapes", "sources", "stack")
+
+    def __init__(self, index: int, name: str) -> None:
+        self.index = index
+        self.name = name
+        self.inputs: list[int] = []
+        """Nodes that made its tensor inputs."""
+        self.sources: list[torch.Tensor] = []
+        """Tensor inputs that no traced operation made: parameters, data, constants."""
+        self.shapes: list[tuple[int, ...]] = []
+        self.attached: list[bool] = []
+        """For each tensor input: whether it required a gradient."""
+        self.output_attached = False
+        self.shape: tuple[int, ...] = ()
+        self.key: tuple[CodeType, int] | None = None
+        self.layer: weakref.ref[torch.nn.Module] | None = None
+        self.grad = True
+        self.cut = False
+        self.stack: tuple[tuple[CodeType, int], ...] = ()
+        self.out: weakref.ref[torch.Tensor] | None = None
+
+
+class Trace(TorchFunctionMode):
+    """The operations between the end of one step and the backward of the next."""
+
+    def __init__(self, session: Session, on_output: Callable[[Node, torch.Tensor], None]) -> None:
+        super().__init__()
+        self._session = session
+        self._on_output = on_output
+        self.nodes: list[Node] = []
+        self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self.seen = 0
+        self.entered = False
+        self.truncated = False
+
+    # -- on and off ---------------------------------------------------------------------------------------------
+
+    def begin(self) -> bool:
+        """Start following. Not while another function mode is active: modes must be left in order."""
+        if self.entered or torch._C._len_torch_function_stack() > 0:
+            return False
+        self.clear()
+        self.__enter__()
+        self.entered = True
+        self._session.tracing = True
+        return True
+
+    def end(self) -> None:
+        """Stop following; if the user entered a mode above ours, only fall silent and leave later."""
+        self._session.tracing = False
+        if not self.entered:
+            return
+        depth = torch._C._len_torch_function_stack()
+        if depth and torch._C._get_function_stack_at(depth - 1) is self:
+            self.__exit__(None, None, None)
+            self.entered = False
+
+    def clear(self) -> None:
+        self.nodes = []
+        self._makers = {}
+        self.seen = 0
+        self.truncated = False
+
+    # -- following ----------------------------------------------------------------------------------------------
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        session = self._session
+        if not session.tracing or session.busy:
+            return func(*args, **(kwargs or {}))
+        output = func(*args, **(kwargs or {}))
+        name = _name(func)
+        if name in _PASSIVE:
+            return output
+        clock = session.clock
+        started = clock()
+        session.busy = True
+        try:
+            if self.seen < MOST_OPERATIONS:
+                self._note(name, args, kwargs, output)
+            else:
+                self.truncated = True
+                session.tracing = False
+        except Exception as e:
+            session.trace_failed(e)
+        finally:
+            session.busy = False
+            took = clock() - started + DISPATCH_SECONDS
+            session.times.own += took
+            session.sample_seconds += took
+        return output
+
+    def _note(self, name: str, args: Any, kwargs: Any, output: Any) -> None:
+        self.seen += 1
+        node = Node(len(self.nodes), name)
+        for tensor in _tensors(args, kwargs):
+            maker = self.maker(tensor)
+            if maker is None:
+                node.sources.append(tensor)
+            else:
+                node.inputs.append(maker)
+            node.shapes.append(tuple(tensor.shape))
+            node.attached.append(tensor.requires_grad)
+        outputs = [t for t in _tensors((output,), None)]
+        leaves = not outputs and name in _EXITS and bool(node.shapes)
+        if not outputs and not leaves:
+            return
+        node.grad = torch.is_grad_enabled()
+        frame = user_frame(3)
+        if frame is not None:
+            node.key = (frame.f_code, frame.f_lasti)
+        stack = self._session.registry.stack
+        if stack:
+            node.layer = weakref.ref(stack[-1])
+        if outputs:
+            first = outputs[0]
+            node.shape = tuple(first.shape)
+            node.output_attached = any(t.requires_grad for t in outputs)
+            node.out = weakref.ref(first)
+        node.cut = any(node.attached) and not node.output_attached
+        if node.cut and not node.grad:
+            node.stack = tuple(_user_stack(frame))
+        for tensor in outputs:
+            self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
+        self.nodes.append(node)
+        if outputs:
+            self._on_output(node, outputs[0])
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def maker(self, tensor: torch.Tensor) -> int | None:
+        """The node that made a tensor."""
+        found = self._makers.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
+    def ancestors(self, index: int) -> list[Node]:
+        """All nodes that a value was made from, nearest first."""
+        seen = {index}
+        todo = [index]
+        while todo:
+            for i in self.nodes[todo.pop()].inputs:
+                if i not in seen:
+                    seen.add(i)
+                    todo.append(i)
+        return [self.nodes[i] for i in sorted(seen, reverse=True)]
+
+
+def _name(func: Any) -> str:
+    name = getattr(func, "__name__", "")
+    if name in ("__get__", "__set__"):
+        name = getattr(getattr(func, "__self__", None), "__name__", name)
+    return str(name).strip("_")
+
+
+def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+    for value in args:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                if isinstance(item, torch.Tensor):
+                    yield item
+    if kwargs:
+        yield from _tensors(tuple(kwargs.values()), None)
+
+
+def _user_stack(frame: Any) -> Iterator[tuple[CodeType, int]]:
+    """The user's frames from the innermost out: to find the `with torch.no_grad():` around an operation."""
+    while frame is not None:
+        if frame_kind(frame.f_code) == USER:
+            yield frame.f_code, frame.f_lasti
+        frame = frame.f_back

@@ -1,0 +1,215 @@
+"""Chart data: series thinned to what a screen can show, with their extremes and their non-finite steps kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.nouns import Diagnosis, Family, Series, Suspicion
+from sickbay.record.reader import Record
+from sickbay.report import words
+
+POINTS = 600
+"""Points per line: about one per pixel of a chart."""
+LINES = 8
+"""Lines per chart. More than eight cannot be told apart by colour."""
+HEALTHY_UPDATE = (1e-4, 1e-2)
+"""The band around 1e-3, where the update-to-weight ratio of a healthy layer lies (CATALOGUE: 1e-6 glacial, 1e-1 unstable)."""
+
+Role = Literal["train", "eval", "plain", "soft"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    label: str
+    role: Role
+    steps: tuple[int, ...]
+    values: tuple[float | None, ...]
+    """None where the value was not finite."""
+    nonfinite: tuple[int, ...] = ()
+    """Steps with NaN or infinity, at most 40 of them, evenly picked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Steps that matter, for a reason."""
+
+    first: int
+    last: int
+    label: str
+    rank: int
+    """Of the cause it speaks for, from 1; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    key: str
+    title: str
+    caption: str
+    """What the chart shows, in words: also read out where the drawing cannot be seen."""
+    lines: tuple[Line, ...]
+    log: bool
+    """Starts with a logarithmic scale."""
+    band: tuple[float, float] | None = None
+    """Where healthy values lie."""
+
+
+def decimate(steps: NDArray[np.int64], values: NDArray[np.float64], limit: int = POINTS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """At most `limit` points: the first, the last, and the smallest and largest of each stretch in between."""
+    n = len(steps)
+    if n <= limit:
+        return steps, values
+    keep = {0, n - 1}
+    edges = np.linspace(1, n - 1, (limit - 2) // 2 + 1).astype(np.intp)
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        part = values[start:stop]
+        finite = np.isfinite(part)
+        if finite.any():
+            keep.add(int(start + np.argmin(np.where(finite, part, np.inf))))
+            keep.add(int(start + np.argmax(np.where(finite, part, -np.inf))))
+        elif len(part):
+            keep.add(int(start))
+    chosen = np.array(sorted(keep), dtype=np.intp)
+    return steps[chosen], values[chosen]
+
+
+def line(label: str, role: Role, series: Series) -> Line:
+    broken = series.steps[~np.isfinite(series.values)]
+    if len(broken) > 40:
+        broken = broken[np.linspace(0, len(broken) - 1, 40).astype(np.intp)]
+    steps, values = decimate(series.steps, series.values)
+    return Line(
+        label=words.clean(label),
+        role=role,
+        steps=tuple(int(s) for s in steps),
+        values=tuple(float(f"{v:.5g}") if math.isfinite(v) else None for v in values),
+        nonfinite=tuple(int(s) for s in broken),
+    )
+
+
+def course(series: Series) -> str:
+    """ "2.31 at step 0, 0.41 at step 119, lowest 0.38 at step 104"."""
+    if not len(series):
+        return "nothing recorded"
+    first, last = series.values[0], series.values[-1]
+    text = f"{words.number(first)} at step {series.steps[0]:,}"
+    if len(series) == 1:
+        return text
+    text += f", {words.number(last)} at step {series.steps[-1]:,}"
+    finite = np.isfinite(series.values)
+    if finite.any() and not finite.all():
+        bad = int(np.argmin(finite))
+        text += f", not finite from step {series.steps[bad]:,}" if not finite[bad:].any() else f", not finite at step {series.steps[bad]:,}"
+    if finite.any():
+        low = int(np.argmin(np.where(finite, series.values, np.inf)))
+        if low not in (0, len(series) - 1):
+            text += f", lowest {words.number(series.values[low])} at step {series.steps[low]:,}"
+    return text
+
+
+def _named(record: Record, stem: str, label: str, role: Role) -> list[tuple[Series, Line]]:
+    found = [s for s in record.series_like(stem) if len(s)]
+    return [(s, line(label if len(found) == 1 else f"{label} {i + 1}", role, s)) for i, s in enumerate(found[:LINES])]
+
+
+def _chart(key: str, title: str, pairs: Iterable[tuple[Series, Line]], *, log: bool) -> Chart | None:
+    pairs = list(pairs)
+    if not pairs:
+        return None
+    caption = "; ".join(f"{drawn.label}: {course(series)}" for series, drawn in pairs[:4])
+    return Chart(key, title, words.sentence(caption), tuple(drawn for _, drawn in pairs), log)
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Decades between the smallest and the largest positive value."""
+    good = values[np.isfinite(values) & (values > 0)]
+    return float(np.log10(good.max() / good.min())) if len(good) else 0.0
+
+
+def _updates(record: Record) -> Chart | None:
+    family = record.family("update_ratio")
+    if not family.names or not len(family.steps):
+        return None
+    low, middle, high = across(family, (0.0, 0.5, 1.0))
+    pairs = [(s, line(label, role, s)) for s, label, role in ((high, "largest", "soft"), (middle, "median", "plain"), (low, "smallest", "soft"))]
+    middle_now = words.number(middle.values[-1])
+    caption = (
+        f"Size of each update relative to the weights it changes, across {words.count(len(family.names), 'parameter tensor')}: "
+        f"median {middle_now} at step {middle.steps[-1]:,}. About 0.001 is healthy; the band spans 0.0001 to 0.01."
+    )
+    return Chart("updates", "Update-to-weight ratio", caption, tuple(drawn for _, drawn in pairs), True, HEALTHY_UPDATE)
+
+
+def across(family: Family, quantiles: tuple[float, ...]) -> list[Series]:
+    """Quantiles over the layers, step by step; steps at which nothing finite was measured are left out."""
+    finite = np.isfinite(family.values)
+    measured = finite.any(axis=1)
+    values = np.where(finite, family.values, np.nan)[measured]
+    rows = np.nanquantile(values, quantiles, axis=1) if len(values) else np.empty((len(quantiles), 0))
+    return [Series(f"{family.name} q{q:g}", family.steps[measured], row) for q, row in zip(quantiles, rows, strict=True)]
+
+
+def _activations(record: Record) -> Chart | None:
+    pairs = []
+    for name, label, role in (("activation_dead", "dead units", "train"), ("activation_saturated", "saturated", "eval"), ("activation_zero", "zeros", "soft")):
+        family = record.family(name)
+        if family.names and len(family.steps):
+            worst = across(family, (1.0,))[0]
+            pairs.append((worst, line(label, role, worst)))  # type: ignore[arg-type]
+    chart = _chart("activations", "Activation health, worst layer", pairs, log=False)
+    return chart
+
+
+def charts(record: Record) -> tuple[Chart, ...]:
+    """All curves that the record has data for, the loss first."""
+    losses = _named(record, "loss/train", "train", "train") + _named(record, "loss/eval", "validation", "eval")
+    finite = np.concatenate([s.values for s, _ in losses]) if losses else np.empty(0)
+    positive = bool(len(finite)) and not (finite[np.isfinite(finite)] <= 0).any()
+    norms = _named(record, "grad_norm", "after clipping" if len(record.series("clip_norm")) else "gradient norm", "plain")
+    rates = _named(record, "lr", "learning rate", "plain")
+    made = (
+        _chart("loss", "Loss", losses, log=positive and _spread(finite) > 2),
+        _chart("accuracy", "Accuracy", _named(record, "accuracy/train", "train", "train") + _named(record, "accuracy/eval", "validation", "eval"), log=False),
+        _chart("gradient", "Gradient norm, all parameters", norms + _named(record, "clip_norm", "before clipping", "soft"), log=True),
+        _updates(record),
+        _activations(record),
+        _chart("lr", "Learning rate", rates, log=bool(rates) and _spread(np.concatenate([s.values for s, _ in rates])) > 1.5),
+    )
+    return tuple(chart for chart in made if chart is not None)
+
+
+def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis) -> tuple[Mark, ...]:
+    """The steps that this cause's evidence, and the signs it explains, speak of. A span that is the whole run marks nothing."""
+    related = set(cause.consequences) | cause.explains
+    spans = [(e.steps, words.plain(cause.cause)) for e in cause.evidence if e.steps and e.kind != "against"]
+    spans += [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related]
+    found: dict[tuple[int, int], Mark] = {}
+    for span, label in spans:
+        if span[1] - span[0] < 0.9 * max(1, diagnosis.run.steps - 1):
+            found.setdefault(span, Mark(int(span[0]), int(span[1]), label, rank))
+    return tuple(found.values())[:4]
+
+
+TOPICS = (
+    (("gradient",), "gradient"),
+    (("update-ratio", "slow-descent"), "updates"),
+    (("dead-units", "saturated-units", "activation"), "activations"),
+    (("chance-level", "majority-level"), "accuracy"),
+)
+"""Which chart shows a sign best, besides the loss: by words in the sign's name."""
+
+
+def second_chart(cause: Suspicion, diagnosis: Diagnosis, available: Iterable[str]) -> str | None:
+    """The chart, besides the loss, that shows this cause best; None if no sign of it points at one."""
+    seen = [s.name for s in sorted(diagnosis.signs, key=lambda s: -s.strength) if s.name in set(cause.consequences) | cause.explains]
+    keys = set(available)
+    for name in (*seen, *cause.consequences):
+        for fragments, key in TOPICS:
+            if key in keys and any(f in name for f in fragments):
+                return key
+    return None
