@@ -11,10 +11,10 @@ Importing this imports neither torch nor anything else that is heavy: every name
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than everything here
 if TYPE_CHECKING:
+    from typing import Any
+
     from sickbay.causes import catalogue as catalogue
     from sickbay.conclude import diagnose as diagnose
     from sickbay.errors import SickbayError as SickbayError
@@ -51,6 +51,8 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'sickbay' has no attribute {name!r}; it has {', '.join(__all__)}")
+    import importlib
+
     value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return value
 

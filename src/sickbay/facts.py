@@ -116,6 +116,8 @@ class Optimizer:
     """Norm of the old gradient that was found there, largest."""
     stale_first: int | None = None
     stale_last: int | None = None
+    stale_parameters: tuple[str, ...] = ()
+    """Which ones, if not all of them (a part was cleared: `model.zero_grad()` with parameters outside the model)."""
     empty_steps: int = 0
     """Steps on which no parameter had a gradient."""
     backwards_per_step: float | None = None
@@ -334,6 +336,9 @@ class LabelOrder:
     same_order_each_epoch: bool | None = None
     loader: int | None = None
     place: Place | None = None
+    ascending_share: float | None = None
+    """For number targets (regression; classes is 0): share of neighbouring samples whose target does not fall. About 0.5
+    when shuffled, also for most time series; 1 or 0 when the rows are sorted by the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,6 +356,17 @@ class InputScale:
     feature_std_max: float = 0.0
     feature_abs_mean_max: float = 0.0
     batches: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One way in which the script evaluates; its numbers are the series loss/eval and accuracy/eval of that index."""
+
+    index: int
+    place: Place | None = None
+    loader: int | None = None
+    passes: int = 0
+    samples: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -411,5 +427,6 @@ class Facts:
     nonfinite: tuple[NonfiniteBatch, ...] = ()
     labels: LabelOrder | None = None
     inputs: tuple[InputScale, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
     crash: Crash | None = None
     limits: tuple[Limit, ...] = ()

@@ -1,11 +1,11 @@
 """Run folders: made, listed, found, opened, cleaned away.
 
-    .sickbay/runs/train-20260131-174501/
-        run.json               what was started, when, how it ended (the supervisor writes it at the start and at the end)
-        rank-0.sickbay         one record per process: rank-N of a distributed job, else process-<pid>
-        diagnosis.json         the last diagnosis, as a document
-        report.html            the same to look at
-        bootstrap-errors.txt   only if a process could not be watched
+.sickbay/runs/train-20260131-174501/
+    run.json               what was started, when, how it ended (the supervisor writes it at the start and at the end)
+    rank-0.sickbay         one record per process: rank-N of a distributed job, else process-<pid>
+    diagnosis.json         the last diagnosis, as a document
+    report.html            the same to look at
+    bootstrap-errors.txt   only if a process could not be watched
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class RunInfo:
     seconds: float | None = None
     exit: int | str | None = None
     """Exit code, name of the signal, or None while it runs."""
+    reached: str = ""
+    """How far we got in, told at the end: "" no Python process, "python", or "torch"."""
 
     def save(self, folder: Path) -> None:
         """All or nothing: a reader never sees half a file."""
@@ -59,7 +61,7 @@ class RunInfo:
     @classmethod
     def load(cls, folder: Path) -> RunInfo:
         """What can be read; a run folder without a readable `run.json` is still a run."""
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, AttributeError):
             data = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
             known = {k: v for k, v in data.items() if k in cls.__dataclass_fields__}
             return cls(**known | {"command": tuple(known.get("command", ()))})
@@ -180,8 +182,11 @@ def shards(folder: Path) -> list[Shard]:
 
 
 def _shard(path: Path) -> Shard:
-    rank = int(m[1]) if (m := re.fullmatch(r"rank-(\d+)", path.stem)) else None
-    with suppress(sqlite3.Error, ValueError, TypeError, AttributeError), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+    rank = int(m[1]) if (m := re.fullmatch(r"rank-(\d+)(-\d+)?", path.stem)) else None
+    with (
+        suppress(sqlite3.Error, ValueError, TypeError, AttributeError),
+        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db,
+    ):
         run = json.loads(db.execute("SELECT value FROM facts WHERE name = 'run'").fetchone()[0])
         return Shard(path, rank, int(run.get("steps", 0)), int(run.get("backwards", 0)))
     return Shard(path, rank)
@@ -257,12 +262,15 @@ def why_unseen(folder: Path) -> str | None:
     """One sentence if no process of the run recorded anything, else None."""
     if any(folder.glob("*" + SUFFIX)):
         return None
-    what = _script(RunInfo.load(folder)) or "the command"
+    info = RunInfo.load(folder)
+    what = _script(info) or "the command"
     if errors := bootstrap_errors(folder):
         return f"{what} could not be watched: {errors[0]}; `sickbay doctor` looks for the reason"
-    if (folder / "entered").exists():
+    if info.reached == "torch":
+        return f"{what} imported torch but did not train: no forward pass, no backward pass and no optimizer step was seen"
+    if info.reached == "python":
         return f"{what} never imported torch, so there was no training to watch"
-    return f"{what} could not be watched: no Python process was started that reads PYTHONPATH (python -I, -E and -S do not, nor does another program)"
+    return f"{what} could not be watched: no Python process was started that reads PYTHONPATH (python -I, -E and -S do not)"
 
 
 def summarise(record: Record, folder: Path) -> RunSummary:
@@ -300,6 +308,6 @@ def write_atomically(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -64,8 +64,8 @@ class Settings:
     """How a run is watched. Values may be given as the command line writes them (`budget="2%"`)."""
 
     budget: float = _option(0.02, parse_share, "2%", "SHARE", "Share of step time that watching may cost.")
-    record_budget: int = _option(64 * 2**20, parse_size, "64MB", "SIZE", "Largest size of one process's record on disk.")
-    detail_steps: int = _option(20, parse_count, "20", "STEPS", "First steps that are measured in full, whatever they cost.")
+    record_bytes: int = _option(64 * 2**20, parse_size, "64MB", "SIZE", "Largest size of one process's record on disk.")
+    detail_steps: int = _option(4, parse_count, "4", "STEPS", "First steps that are measured in full, whatever they cost.")
     samples: bool = _option(False, parse_switch, "off", "", "Keep samples of the data in the record, not only statistics.")
 
     def __post_init__(self) -> None:

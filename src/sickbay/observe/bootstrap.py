@@ -1,7 +1,8 @@
 """Gets us into a process that somebody else starts: waits for `import torch`, then installs the session, once.
 
 `sickbay run` puts the folder `entry/` on PYTHONPATH; its `sitecustomize.py` calls `arm()` before the user's first line.
-The process may belong to another interpreter with other packages, so this file needs the standard library alone.
+The process may belong to another interpreter with other packages, and this is run in every process that the user's
+command starts, torch or no torch: so it needs the standard library alone, and next to nothing of that.
 Whatever fails here is written to `bootstrap-errors.txt` in the run folder, and the user's program goes on.
 """
 
@@ -9,22 +10,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from pathlib import Path
-from types import ModuleType
+
+TYPE_CHECKING = False  # the same name in `typing` means the same to mypy; importing `typing` takes longer than all this file
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 RUN_DIR = "SICKBAY_RUN_DIR"
 HOME = "SICKBAY_HOME"
 ERRORS = "bootstrap-errors.txt"
-ENTERED = "entered"
-"""An empty file in the run folder: at least one Python process of this run was reached, torch or no torch."""
-ENTRY = Path(__file__).parent / "entry"
+PYTHON_REACHED, TORCH_REACHED = ".python", ".torch"
+"""Empty files in the run folder: some process of the run got here, and got as far as importing torch."""
 
 
-class TorchWatcher(MetaPathFinder):
+class TorchWatcher:
     """Stands first on `sys.meta_path` until torch is imported. It finds nothing itself; it only learns when torch is ready."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -44,9 +45,13 @@ class TorchWatcher(MetaPathFinder):
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            execute(module)  # if torch fails to import, we stay armed: the script may find another torch
-            with suppress(AttributeError):
-                del loader.exec_module  # type: ignore[method-assign]
+            try:
+                execute(module)
+            except BaseException as e:
+                # We stay armed: the script may find another torch. Its traceback shows no frame of ours.
+                e.__traceback__ = e.__traceback__ and e.__traceback__.tb_next
+                raise
+            vars(loader).pop("exec_module", None)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
                 install()
@@ -59,8 +64,7 @@ class TorchWatcher(MetaPathFinder):
 
 def arm() -> None:
     """Install when torch has been imported: now, if it already is."""
-    with suppress(OSError):
-        os.close(os.open(Path(os.environ[RUN_DIR], ENTERED), os.O_CREAT | os.O_WRONLY))
+    _mark(PYTHON_REACHED)
     if "torch" in sys.modules:
         install()
     elif not any(isinstance(f, TorchWatcher) for f in sys.meta_path):
@@ -69,7 +73,10 @@ def arm() -> None:
 
 def install() -> None:
     """Start the session of this process. Nothing that goes wrong in it reaches the user, except their own Ctrl-C."""
+    _mark(TORCH_REACHED)
     try:
+        from pathlib import Path
+
         from sickbay.observe import session
         from sickbay.settings import Settings
 
@@ -83,5 +90,15 @@ def install() -> None:
 def tell(error: BaseException) -> None:
     """One line in the run folder, for the supervisor to read."""
     line = " ".join(f"process {os.getpid()}: {type(error).__name__}: {error}".split())
-    with suppress(Exception), Path(os.environ[RUN_DIR], ERRORS).open("a", encoding="utf-8") as f:
-        f.write(line + "\n")
+    try:
+        with open(f"{os.environ[RUN_DIR]}/{ERRORS}", "a", encoding="utf-8") as f:  # noqa: PTH123
+            f.write(line + "\n")
+    except Exception:
+        pass
+
+
+def _mark(name: str) -> None:
+    try:  # noqa: SIM105
+        os.close(os.open(f"{os.environ[RUN_DIR]}/{name}", os.O_CREAT | os.O_WRONLY))
+    except (OSError, KeyError):
+        pass

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from sickbay.observe.observer import ForwardCall, LossCall
 from sickbay.observe.patches import Patches
@@ -128,6 +129,15 @@ def _modules(session: Session, patches: Patches) -> None:
 
         return zero_grad
 
+    def around_init(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(self: torch.nn.Module, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            if not session.busy and not session.off and not is_compiling():
+                session.registry.note_built(self, key_here())
+
+        return __init__
+
+    patches.wrap(Module, "__init__", around_init)
     patches.wrap(Module, "__call__", around_call)
     patches.wrap(Module, "train", around_train)
     patches.wrap(Module, "load_state_dict", around_load)
@@ -250,7 +260,7 @@ def _optimizers(session: Session, patches: Patches) -> None:
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         if session.busy or session.off or not session.mine():
             return
-        closure = bool(args) or kwargs.get("closure") is not None
+        closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer
         session.fire("step_begins", optimizer, key_here(), closure)
         begun[id(optimizer)] = clock()
 
@@ -261,8 +271,8 @@ def _optimizers(session: Session, patches: Patches) -> None:
         session.times.optimizer += clock() - started
         session.step_ended(optimizer)
 
-    before_handle = torch.optim.optimizer.register_optimizer_step_pre_hook(before)
-    after_handle = torch.optim.optimizer.register_optimizer_step_post_hook(after)
+    before_handle = register_optimizer_step_pre_hook(before)
+    after_handle = register_optimizer_step_post_hook(after)
     session.at_close(before_handle.remove)
     session.at_close(after_handle.remove)
 

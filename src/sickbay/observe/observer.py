@@ -7,7 +7,7 @@
       loss = criterion(output, target)               loss_called
       loss.backward()                                backward_begins, backward_ends
       clip_grad_norm_(model.parameters(), 1.0)       clipped
-      optimizer.step()                               step_begins, step_ends, then step_closed
+      optimizer.step()                               step_begins, step_ends, then step_closed, step_planned
       scheduler.step()                               scheduled
     model.eval(); model.train()                      mode_set
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
@@ -44,6 +44,7 @@ MOMENTS = (
     "step_begins",
     "step_ends",
     "step_closed",
+    "step_planned",
     "scheduled",
     "scaled",
     "mode_set",
@@ -91,6 +92,29 @@ class LossCall:
     place: Place | None
     module: str = ""
     call: str = ""
+
+
+@dataclass(slots=True)
+class Site:
+    """One place in the user's source where backward passes start: a training loss."""
+
+    index: int
+    place: Place | None
+    backwards: int = 0
+    reads: int = 0
+    leaf: bool = False
+    optimizers: set[int] = field(default_factory=set)
+    heads: dict[Any, Any] = field(default_factory=dict)
+    operations: tuple[Any, ...] = ()
+    squashed: dict[Any, Any] = field(default_factory=dict)
+    broadcasts: dict[Any, Any] = field(default_factory=dict)
+    cuts: dict[Any, Any] = field(default_factory=dict)
+    activations: tuple[Any, ...] = ()
+    variable: str = ""
+
+    def series(self, stem: str) -> str:
+        """The name of one of this loss's series: "loss/train", then "loss/train@1"..."""
+        return stem if self.index == 0 else f"{stem}@{self.index}"
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + 
 
 _kind: dict[CodeType, int] = {}
 _places: dict[tuple[CodeType, int], Place] = {}
+_keys: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
 USER, LIBRARY, HIDDEN = 2, 1, 0
 
 
@@ -57,13 +58,29 @@ def user_frame(depth: int = 1) -> FrameType | None:
 def here(depth: int = 2) -> Place | None:
     """The user's line that led to this call."""
     frame = user_frame(depth)
-    return None if frame is None else place_of(frame.f_code, frame.f_lasti)
+    return None if frame is None else place_of(*key_of(frame))
 
 
 def key_here(depth: int = 2) -> tuple[CodeType, int] | None:
     """The same as a cheap, hashable key; `place_of(*key)` makes a Place of it."""
     frame = user_frame(depth)
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+    return None if frame is None else key_of(frame)
+
+
+def key_of(frame: FrameType) -> tuple[CodeType, int]:
+    """One key per expression. Python's specialising interpreter calls from one instruction first and from its
+    neighbour later, so the instruction itself is no identity; its span in the source is."""
+    raw = (frame.f_code, frame.f_lasti)
+    key = _keys.get(raw)
+    if key is None:
+        key = _keys[raw] = (frame.f_code, _first_with_span(frame.f_code, frame.f_lasti))
+    return key
+
+
+def _first_with_span(code: CodeType, lasti: int) -> int:
+    spans = list(code.co_positions())
+    span = spans[lasti // 2] if lasti // 2 < len(spans) else None
+    return 2 * spans.index(span) if span is not None and None not in span else lasti
 
 
 def place_of(code: CodeType, lasti: int) -> Place:
@@ -78,11 +95,16 @@ def place_of(code: CodeType, lasti: int) -> Place:
 
 def expression(frame: FrameType) -> str:
     """The source text of the call that a frame is in the middle of ("criterion(model(x), y)")."""
-    span = _positions(frame.f_code, frame.f_lasti)
+    return expression_of(frame.f_code, frame.f_lasti)
+
+
+def expression_of(code: CodeType, lasti: int) -> str:
+    """The source text of one instruction's expression."""
+    span = _positions(code, lasti)
     if span is None:
         return ""
     first, last, start, end = span
-    lines = [linecache.getline(frame.f_code.co_filename, i) for i in range(first, last + 1)]
+    lines = [linecache.getline(code.co_filename, i) for i in range(first, last + 1)]
     if not lines or not lines[0]:
         return ""
     # Columns count UTF-8 bytes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -20,7 +20,23 @@ _WRAPPERS = ("_orig_mod.", "module.")
 class ParameterEntry:
     """One tensor that may be trained."""
 
-    __slots__ = ("block", "called", "entry_module", "initial", "kind", "layer", "loaded", "moved", "name", "optimizer", "reached", "ref", "replaced_by")
+    __slots__ = (
+        "attached",
+        "block",
+        "called",
+        "fact",
+        "initial",
+        "kind",
+        "layer",
+        "loaded",
+        "moved",
+        "name",
+        "nonzero",
+        "optimizer",
+        "reached",
+        "ref",
+        "root",
+    )
 
     def __init__(self, tensor: torch.Tensor, name: str, layer: str = "", kind: str = "") -> None:
         self.ref = weakref.ref(tensor)
@@ -31,11 +47,17 @@ class ParameterEntry:
         self.called = False
         self.loaded = False
         self.reached = False
+        self.nonzero = False
+        """Its gradient was measured and was not zero."""
         self.moved: bool | None = None
         self.block: torch.Tensor | None = None
         self.initial: tuple[float, float] | None = None
-        self.replaced_by: str | None = None
-        self.entry_module: weakref.ref[torch.nn.Module] | None = None
+        self.root: weakref.ref[torch.nn.Module] | None = None
+        """The model it was found in."""
+        self.attached = False
+        """It is still a parameter of that model (a replaced head's old weights are not)."""
+        self.fact: Any = None
+        """What was last told of it; kept when the model is gone before the record is closed."""
 
 
 class OptimizerEntry:
@@ -79,8 +101,9 @@ class Registry:
         self.parameters: dict[int, ParameterEntry] = {}
         self.optimizers: list[OptimizerEntry] = []
         self.roots: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}
-        self.module_names: dict[int, str] = {}
+        self._modules: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}
         self._optimizer_ids: dict[int, OptimizerEntry] = {}
+        self._built: dict[int, tuple[weakref.ref[torch.nn.Module], tuple[CodeType, int]]] = {}
         self.manual_updates = False
         self.loaded: set[int] = set()
 
@@ -91,6 +114,8 @@ class Registry:
         known = self.roots.get(id(module))
         if known is not None and known[0]() is module:
             return known[1]
+        if self.knows(module):
+            return ""  # a part of a root, called on its own
         variable = variable_holding(frame, module).removeprefix("self.")
         prefix = "" if not self._live_roots(module) else (variable or type(module).__name__) + "."
         self.roots[id(module)] = (weakref.ref(module), prefix)
@@ -104,21 +129,40 @@ class Registry:
         """Name all layers and parameters below `module`; names given earlier stay unless a parent now owns them."""
         for path, child in module.named_modules():
             layer = prefix + _clean(path)
-            self.module_names.setdefault(id(child), layer.rstrip("."))
+            if not self.knows(child):
+                self._modules[id(child)] = (weakref.ref(child), layer.rstrip("."))
             for own_name, tensor in child.named_parameters(recurse=False):
-                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer.rstrip("."), type(child).__name__, child)
+                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer.rstrip("."), type(child).__name__, module)
 
     def root_modules(self) -> Iterator[tuple[torch.nn.Module, str]]:
         for ref, prefix in list(self.roots.values()):
             if (module := ref()) is not None:
                 yield module, prefix
 
+    def knows(self, module: torch.nn.Module) -> bool:
+        found = self._modules.get(id(module))
+        return found is not None and found[0]() is module
+
     def layer_name(self, module: torch.nn.Module) -> str:
-        return self.module_names.get(id(module), type(module).__name__)
+        return self._modules[id(module)][1] if self.knows(module) else type(module).__name__
+
+    def refresh_all(self) -> None:
+        """Layers may have been replaced since their root was named."""
+        for module, prefix in self.root_modules():
+            self.refresh(module, prefix)
+
+    def note_built(self, module: torch.nn.Module, key: tuple[CodeType, int] | None) -> None:
+        """Remember the user's line that made a module, once (the outermost of its constructors is told last)."""
+        if key is not None:
+            self._built[id(module)] = (weakref.ref(module), key)
+
+    def built_at(self, module: torch.nn.Module) -> tuple[CodeType, int] | None:
+        found = self._built.get(id(module))
+        return found[1] if found is not None and found[0]() is module else None
 
     # -- parameters ---------------------------------------------------------------------------------------------
 
-    def add_parameter(self, tensor: torch.Tensor, name: str, layer: str = "", kind: str = "", module: torch.nn.Module | None = None) -> ParameterEntry:
+    def add_parameter(self, tensor: torch.Tensor, name: str, layer: str = "", kind: str = "", root: torch.nn.Module | None = None) -> ParameterEntry:
         entry = self.parameters.get(id(tensor))
         if entry is None or entry.ref() is not tensor:
             entry = self.parameters[id(tensor)] = ParameterEntry(tensor, name, layer, kind)
@@ -127,24 +171,32 @@ class Registry:
                 entry.block = block
                 values = block.float()
                 entry.initial = (float(values.mean()), float(values.std(unbiased=False)))
-        if module is not None and entry.entry_module is None:
+        if root is not None and entry.root is None:
             entry.name, entry.layer, entry.kind = name, layer, kind
-            entry.entry_module = weakref.ref(module)
+            entry.root = weakref.ref(root)
+            entry.attached = True
         return entry
 
     def entry(self, tensor: torch.Tensor) -> ParameterEntry | None:
         found = self.parameters.get(id(tensor))
         return found if found is not None and found.ref() is tensor else None
 
+    def look_who_is_attached(self) -> None:
+        """Layers may have been replaced since; a model that is gone keeps its last state."""
+        now: dict[int, set[int]] = {}
+        for entry in self.parameters.values():
+            root = entry.root() if entry.root is not None else None
+            if root is not None:
+                held = now.get(id(root))
+                if held is None:
+                    held = now[id(root)] = {id(p) for p in root.parameters()}
+                tensor = entry.ref()
+                entry.attached = tensor is not None and id(tensor) in held
+
     def entries(self) -> Iterator[tuple[torch.Tensor, ParameterEntry]]:
         for entry in list(self.parameters.values()):
             if (tensor := entry.ref()) is not None:
                 yield tensor, entry
-
-    def in_model(self, tensor: torch.Tensor, entry: ParameterEntry) -> bool:
-        """It still belongs to the module it was found in (a replaced head's old weights do not)."""
-        module = entry.entry_module() if entry.entry_module is not None else None
-        return module is not None and any(tensor is p for p in module._parameters.values())
 
     # -- optimizers ---------------------------------------------------------------------------------------------
 
@@ -162,12 +214,17 @@ class Registry:
         """Find the user's names for what the optimizer holds, in the scope where it is built."""
         wanted = {id(p) for group in optimizer.param_groups for p in group["params"]}
         if frame is not None:
+            models: dict[int, torch.nn.Module] = {}
             for name, value in _scope(frame):
                 if isinstance(value, torch.nn.Module):
                     if any(id(p) in wanted for p in value.parameters()):
-                        self.add_root(value, frame)
+                        models[id(value)] = value
                 elif isinstance(value, torch.Tensor) and id(value) in wanted:
                     self.add_parameter(value, name)
+            parts = {id(m) for model in models.values() for m in model.modules() if m is not model}
+            for model in models.values():
+                if id(model) not in parts:
+                    self.add_root(model, frame)
         for group in optimizer.param_groups:
             for i, p in enumerate(group["params"]):
                 if self.entry(p) is None:

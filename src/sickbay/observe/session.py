@@ -15,19 +15,23 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.governor import Governor
-from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, StepTimes
+from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, Site, StepTimes
 from sickbay.observe.patches import Patches
+from sickbay.observe.places import place_of
 from sickbay.observe.registry import Registry
 from sickbay.record.schema import SUFFIX
 from sickbay.record.writer import RecordWriter
 from sickbay.settings import Settings
+
+if TYPE_CHECKING:
+    from sickbay.observe.trace import Node, Trace
 
 REPORT_SECONDS = 2.0
 """Facts are rewritten at most this often while the run goes on (and always at its end)."""
@@ -58,6 +62,8 @@ class Session:
         """Operations of this step are being traced (see trace.py)."""
         self.no_trace = ""
         """Why operations can't be traced in this run; empty if they can."""
+        self.on_output: list[Callable[[Node, torch.Tensor], None]] = []
+        """Called with every traced operation and its result."""
         self.drawn: dict[int, deque[Any]] = {}
         self.backwards = 0
         self.forwards = 0
@@ -71,6 +77,12 @@ class Session:
         self.own_seconds = 0.0
         self.training_seconds = 0.0
         self.epoch = -1
+        self.loader: int | None = None
+        """Index of the loader that the newest batch came from."""
+        self.train_loader: int | None = None
+        self.trace: Trace | None = None
+        self.sites: dict[Any, Site] = {}
+        self.site: Site | None = None
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -85,6 +97,7 @@ class Session:
         self._step_started: float | None = None
         self._reported = 0.0
         self._sources: set[str] = set()
+        self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
         self._closing: list[Callable[[], None]] = []
 
     # -- the record ---------------------------------------------------------------------------------------------
@@ -103,6 +116,24 @@ class Session:
             self._sources.add(place.file)
             self.writer.source(place.file)
         return place
+
+    def later(self, name: str, value: torch.Tensor) -> None:
+        """Record a number that is still on its way from a device: copied without waiting, written when it has arrived."""
+        copy = value.detach().to("cpu", non_blocking=True)
+        arrived = torch.cuda.Event() if value.is_cuda else None
+        if arrived is not None:
+            arrived.record()
+        self._on_the_way.append((self.step, name, copy, arrived))
+
+    def _write_arrived(self, wait: bool = False) -> None:
+        while self._on_the_way:
+            step, name, copy, arrived = self._on_the_way[0]
+            if arrived is not None and not arrived.query():
+                if not wait:
+                    return
+                arrived.synchronize()
+            self._on_the_way.popleft()
+            self.writer.frame("pulse", step, (name,), [float(copy)])
 
     def limit(self, what: str, why: str) -> None:
         """Something is not seen in this run: say so in the report."""
@@ -177,7 +208,16 @@ class Session:
             self.close_step()
         self.backwards += 1
         self.since_step += 1
-        self.fire("backward_begins", loss, key)
+        self.site = self.site_of(key)
+        self.site.backwards += 1
+        self.fire("backward_begins", loss, self.site)
+
+    def site_of(self, key: Any) -> Site:
+        """The training loss that is differentiated at this place of the user's source."""
+        site = self.sites.get(key)
+        if site is None:
+            site = self.sites[key] = Site(len(self.sites), place_of(*key) if key else None)
+        return site
 
     @property
     def steps_by_backward(self) -> bool:
@@ -221,11 +261,12 @@ class Session:
         self.times = StepTimes(own=0.0)
         self.sample_seconds = self.norm_seconds = 0.0
         self._step_started = self.clock()
+        self.fire("step_planned")
 
     def abandon(self, error: BaseException) -> None:
         """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
         self.off = True
-        self.patches.undo()
+        self.remove_hooks()
         try:
             (self.path.parent / "bootstrap-errors.txt").write_text(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
         except OSError:
@@ -245,6 +286,7 @@ class Session:
     def _write_pulse(self) -> None:
         writer = self.writer
         writer.frame("pulse", self.step, tuple(self.pulse), list(self.pulse.values()))
+        self._write_arrived()
         now = time.monotonic()
         if now - self._reported > REPORT_SECONDS or self.step in (1, SHORTEST_BEFORE_REPORT):
             self._reported = now
@@ -292,6 +334,7 @@ class Session:
             if self.since_step and self.steps_by_backward:
                 self.close_step()
             self.fire("finish")
+            self._write_arrived(wait=True)
             if self.backwards or self.optimizer_steps or self.forwards:
                 self.report(finished=True)
                 self.writer.close()
@@ -299,11 +342,14 @@ class Session:
             self.abandon(e)
         finally:
             self.off = True
-            self.patches.undo()
-            for undo in self._closing:
-                undo()
+            self.remove_hooks()
             if current is self:
                 current = None
+
+    def remove_hooks(self) -> None:
+        self.patches.undo()
+        while self._closing:
+            self._closing.pop()()
 
     def at_close(self, undo: Callable[[], None]) -> None:
         self._closing.append(undo)
@@ -326,7 +372,11 @@ def start(path: Path, settings: Settings) -> Session:
     session = Session(path, settings)
     for kind in observers():
         session.add(kind(session))
-    put_in_place(session)
+    try:
+        put_in_place(session)
+    except BaseException:
+        session.remove_hooks()
+        raise
     current = session
     return session
 

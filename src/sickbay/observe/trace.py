@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from sickbay.observe.places import USER, user_frame
+from sickbay.observe.places import USER, key_of, user_frame
 from sickbay.observe.places import kind_of as frame_kind
 
 if TYPE_CHECKING:
@@ -37,13 +37,28 @@ _PASSIVE = frozenset(
 class Node:
     """One operation."""
 
-    __slots__ = ("attached", "cut", "grad", "index", "inputs", "key", "layer", "name", "out", "output_attached", "shape", "shapes", "sources", "stack")
+    __slots__ = (
+        "args",
+        "attached",
+        "cut",
+        "grad",
+        "index",
+        "key",
+        "layer",
+        "name",
+        "output_attached",
+        "parent",
+        "shape",
+        "shapes",
+        "sources",
+        "stack",
+    )
 
     def __init__(self, index: int, name: str) -> None:
         self.index = index
         self.name = name
-        self.inputs: list[int] = []
-        """Nodes that made its tensor inputs."""
+        self.args: list[int | None] = []
+        """For each tensor input: the node that made it, if one was seen."""
         self.sources: list[torch.Tensor] = []
         """Tensor inputs that no traced operation made: parameters, data, constants."""
         self.shapes: list[tuple[int, ...]] = []
@@ -56,7 +71,12 @@ class Node:
         self.grad = True
         self.cut = False
         self.stack: tuple[tuple[CodeType, int], ...] = ()
-        self.out: weakref.ref[torch.Tensor] | None = None
+        self.parent: type | None = None
+        """Class of the module that called the layer."""
+
+    @property
+    def inputs(self) -> list[int]:
+        return [i for i in self.args if i is not None]
 
 
 class Trace(TorchFunctionMode):
@@ -75,10 +95,12 @@ class Trace(TorchFunctionMode):
     # -- on and off ---------------------------------------------------------------------------------------------
 
     def begin(self) -> bool:
-        """Start following. Not while another function mode is active: modes must be left in order."""
-        if self.entered or torch._C._len_torch_function_stack() > 0:
+        """Start following (again). Not while another function mode is active: modes must be left in order."""
+        if self.entered:
+            self._session.tracing = True
+            return True
+        if torch._C._len_torch_function_stack() > 0:
             return False
-        self.clear()
         self.__enter__()
         self.entered = True
         self._session.tracing = True
@@ -133,10 +155,9 @@ class Trace(TorchFunctionMode):
         node = Node(len(self.nodes), name)
         for tensor in _tensors(args, kwargs):
             maker = self.maker(tensor)
+            node.args.append(maker)
             if maker is None:
                 node.sources.append(tensor)
-            else:
-                node.inputs.append(maker)
             node.shapes.append(tuple(tensor.shape))
             node.attached.append(tensor.requires_grad)
         outputs = [t for t in _tensors((output,), None)]
@@ -146,15 +167,15 @@ class Trace(TorchFunctionMode):
         node.grad = torch.is_grad_enabled()
         frame = user_frame(3)
         if frame is not None:
-            node.key = (frame.f_code, frame.f_lasti)
+            node.key = key_of(frame)
         stack = self._session.registry.stack
         if stack:
             node.layer = weakref.ref(stack[-1])
+            node.parent = type(stack[-2]) if len(stack) > 1 else None
         if outputs:
             first = outputs[0]
             node.shape = tuple(first.shape)
             node.output_attached = any(t.requires_grad for t in outputs)
-            node.out = weakref.ref(first)
         node.cut = any(node.attached) and not node.output_attached
         if node.cut and not node.grad:
             node.stack = tuple(_user_stack(frame))
@@ -187,7 +208,7 @@ def _name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if name in ("__get__", "__set__"):
         name = getattr(getattr(func, "__self__", None), "__name__", name)
-    return str(name).strip("_")
+    return str(name).strip("_").removeprefix("special_")
 
 
 def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
@@ -206,5 +227,5 @@ def _user_stack(frame: Any) -> Iterator[tuple[CodeType, int]]:
     """The user's frames from the innermost out: to find the `with torch.no_grad():` around an operation."""
     while frame is not None:
         if frame_kind(frame.f_code) == USER:
-            yield frame.f_code, frame.f_lasti
+            yield key_of(frame)
         frame = frame.f_back

@@ -14,8 +14,8 @@ from sickbay.nouns import Diagnosis, Family, Series, Suspicion
 from sickbay.record.reader import Record
 from sickbay.report import words
 
-POINTS = 600
-"""Points per line: about one per pixel of a chart."""
+POINTS = 300
+"""Points per line, a few pixels each; a longer series is drawn by its medians within the range of its extremes."""
 LINES = 8
 """Lines per chart. More than eight cannot be told apart by colour."""
 HEALTHY_UPDATE = (1e-4, 1e-2)
@@ -30,7 +30,10 @@ class Line:
     role: Role
     steps: tuple[int, ...]
     values: tuple[float | None, ...]
-    """None where the value was not finite."""
+    """None where the value was not finite. Medians of stretches when the series is longer than a chart is wide."""
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+    """Smallest and largest of each stretch, so that no spike is lost; empty when every value is drawn."""
     nonfinite: tuple[int, ...] = ()
     """Steps with NaN or infinity, at most 40 of them, evenly picked."""
 
@@ -59,37 +62,43 @@ class Chart:
     """Where healthy values lie."""
 
 
-def decimate(steps: NDArray[np.int64], values: NDArray[np.float64], limit: int = POINTS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """At most `limit` points: the first, the last, and the smallest and largest of each stretch in between."""
-    n = len(steps)
+def decimate(series: Series, limit: int = POINTS) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Steps, medians, lows and highs of at most `limit` stretches. A short series comes back as it is, without lows and highs."""
+    n = len(series)
     if n <= limit:
-        return steps, values
-    keep = {0, n - 1}
-    edges = np.linspace(1, n - 1, (limit - 2) // 2 + 1).astype(np.intp)
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        part = values[start:stop]
-        finite = np.isfinite(part)
-        if finite.any():
-            keep.add(int(start + np.argmin(np.where(finite, part, np.inf))))
-            keep.add(int(start + np.argmax(np.where(finite, part, -np.inf))))
-        elif len(part):
-            keep.add(int(start))
-    chosen = np.array(sorted(keep), dtype=np.intp)
-    return steps[chosen], values[chosen]
+        nothing = np.empty(0)
+        return series.steps, series.values, nothing, nothing
+    edges = np.linspace(0, n, limit + 1).astype(np.intp)
+    rows = np.full((limit, 3), np.nan)
+    for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        part = series.values[start:stop]
+        part = part[np.isfinite(part)]
+        if len(part):
+            rows[i] = np.median(part), part.min(), part.max()
+    # The ends keep their own steps, so that the chart is as long as the run.
+    middles = series.steps[(edges[:-1] + edges[1:] - 1) // 2].copy()
+    middles[0], middles[-1] = series.steps[0], series.steps[-1]
+    return middles, rows[:, 0], rows[:, 1], rows[:, 2]
 
 
 def line(label: str, role: Role, series: Series) -> Line:
     broken = series.steps[~np.isfinite(series.values)]
     if len(broken) > 40:
         broken = broken[np.linspace(0, len(broken) - 1, 40).astype(np.intp)]
-    steps, values = decimate(series.steps, series.values)
+    steps, middle, low, high = decimate(series)
     return Line(
         label=words.clean(label),
         role=role,
         steps=tuple(int(s) for s in steps),
-        values=tuple(float(f"{v:.5g}") if math.isfinite(v) else None for v in values),
+        values=_plain(middle),
+        low=_plain(low),
+        high=_plain(high),
         nonfinite=tuple(int(s) for s in broken),
     )
+
+
+def _plain(values: NDArray[np.float64]) -> tuple[float | None, ...]:
+    return tuple(float(f"{v:.4g}") if math.isfinite(v) else None for v in values)
 
 
 def course(series: Series) -> str:
@@ -186,13 +195,15 @@ def charts(record: Record) -> tuple[Chart, ...]:
 def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis) -> tuple[Mark, ...]:
     """The steps that this cause's evidence, and the signs it explains, speak of. A span that is the whole run marks nothing."""
     related = set(cause.consequences) | cause.explains
-    spans = [(e.steps, words.plain(cause.cause)) for e in cause.evidence if e.steps and e.kind != "against"]
-    spans += [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related]
-    found: dict[tuple[int, int], Mark] = {}
-    for span, label in spans:
-        if span[1] - span[0] < 0.9 * max(1, diagnosis.run.steps - 1):
-            found.setdefault(span, Mark(int(span[0]), int(span[1]), label, rank))
-    return tuple(found.values())[:4]
+    spans = [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related]
+    spans += [(e.steps, words.plain(cause.cause)) for e in cause.evidence if e.steps and e.kind != "against"]
+    whole = max(1, diagnosis.run.steps - 1)
+    found: list[Mark] = []
+    for (first, last), label in spans:
+        near = any(abs(first - m.first) <= 0.01 * whole for m in found)
+        if last - first < 0.9 * whole and not near:
+            found.append(Mark(int(first), int(last), label, rank))
+    return tuple(found[:4])
 
 
 TOPICS = (

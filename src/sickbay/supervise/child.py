@@ -18,9 +18,10 @@ from pathlib import Path
 from types import FrameType
 
 from sickbay.errors import UsageError
-from sickbay.observe.bootstrap import ENTRY, HOME, RUN_DIR
+from sickbay.observe import bootstrap
 from sickbay.settings import Settings
 
+ENTRY = Path(bootstrap.__file__).resolve().parent / "entry"
 FROM_TERMINAL = ("SIGINT", "SIGQUIT")
 """The terminal sends these to the whole group: the child has them already."""
 TO_US_ALONE = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
@@ -54,8 +55,8 @@ def environment(folder: Path, settings: Settings, base: Mapping[str, str] | None
     env = dict(os.environ if base is None else base)
     others = [p for p in env.get("PYTHONPATH", "").split(os.pathsep) if p != str(ENTRY)] if env.get("PYTHONPATH") else []
     env["PYTHONPATH"] = os.pathsep.join([str(ENTRY), *others])
-    env[RUN_DIR] = str(folder.resolve())
-    env[HOME] = str(Path(__file__).resolve().parents[2])
+    env[bootstrap.RUN_DIR] = str(folder.resolve())
+    env[bootstrap.HOME] = str(Path(__file__).resolve().parents[2])
     return env | settings.to_env()
 
 

@@ -2,33 +2,37 @@
 
 It steps aside at once: the folder leaves sys.path, torch's import is watched (see `bootstrap.py`), and the
 sitecustomize that this one shadowed, if there is one, is run in its place. It may meet any Python 3, so the syntax is
-old on purpose, and nothing of ours may raise here; only what the shadowed module raises itself goes on to Python.
+old on purpose; it runs in every process, so imports are few; and nothing of ours may raise here: only what the shadowed
+module raises itself goes on to Python.
 """
+
+# ruff: noqa: PTH118, PTH120, PTH123
 
 import os
 import sys
+from importlib.machinery import ModuleSpec, PathFinder
 
 
-def _arm():  # type: ignore[no-untyped-def]
-    """Load the very sickbay that supervises us, without putting its neighbours on the user's path."""
-    if "sickbay" not in sys.modules:
-        import importlib.util
+class _Home:
+    """Finds the very sickbay that supervises us, and nothing of what is installed beside it."""
 
-        folder = os.path.join(os.environ["SICKBAY_HOME"], "sickbay")
-        spec = importlib.util.spec_from_file_location("sickbay", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["sickbay"] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules["sickbay"]
-            raise
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> "ModuleSpec | None":  # noqa: ARG004
+        return PathFinder.find_spec(name, [os.environ["SICKBAY_HOME"]]) if name == "sickbay" else None
+
+
+def _arm() -> None:
+    sys.meta_path.insert(0, _Home)
+    try:
+        import sickbay  # noqa: F401
+    finally:
+        sys.meta_path.remove(_Home)
     from sickbay.observe import bootstrap
 
     bootstrap.arm()
 
 
-def _enter():  # type: ignore[no-untyped-def]
+def _enter() -> None:
     try:
         here = os.path.realpath(os.path.dirname(__file__))
         sys.path[:] = [p for p in sys.path if not p or os.path.realpath(p) != here]
@@ -38,31 +42,20 @@ def _enter():  # type: ignore[no-untyped-def]
         _tell(e)
 
 
-def _tell(error):  # type: ignore[no-untyped-def]
+def _tell(error: BaseException) -> None:
     try:
         with open(os.path.join(os.environ["SICKBAY_RUN_DIR"], "bootstrap-errors.txt"), "a") as f:
             f.write("process {}: {}: {}\n".format(os.getpid(), type(error).__name__, str(error).replace("\n", " ")))
-    except Exception:  # noqa: S110  there is nobody left to tell
+    except Exception:
         pass
 
 
-def _chain():  # type: ignore[no-untyped-def]
+def _chain() -> None:
     """Run the sitecustomize that Python would have found without us. Its errors are its own and go on as always."""
-    import importlib.machinery
-    import importlib.util
-
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
-    if spec is None or spec.loader is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    ours = sys.modules["sitecustomize"]
-    sys.modules["sitecustomize"] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        sys.modules["sitecustomize"] = ours
-        raise
+    if PathFinder.find_spec("sitecustomize") is not None:
+        del sys.modules["sitecustomize"]
+        __import__("sitecustomize")
 
 
-_enter()  # type: ignore[no-untyped-call]
-_chain()  # type: ignore[no-untyped-call]
+_enter()
+_chain()

@@ -1,0 +1,1 @@
+"""Causes that lie in the model: A2xx."""

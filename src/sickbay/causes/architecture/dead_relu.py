@@ -1,0 +1,87 @@
+"""A layer's ReLU units never fire: the layer passes nothing on and cannot learn its way back.
+
+## What happens
+
+A ReLU whose input is negative for every sample outputs zero and has zero gradient, so its weights never change again. It happens
+at the start (a large negative bias, a bad initialisation, inputs that are all negative) or after an update that was too
+large. When nearly a whole layer is dead, everything in front of it is cut off from the loss.
+
+## How we know
+
+The share of *units* that fired for no sample over a window of batches, for each activation. Nine in ten or more, to the end of
+the run, is strong evidence; half of them only together with a loss that is stuck. Whether they were dead at step 0 or died
+after an update tells an initialisation from a learning rate.
+
+## Looks like it but is not
+
+- Half of all *elements* being zero is how ReLU works in a healthy net.
+- Some dead units in a wide net that learns well.
+- Units that died under updates of a tenth of the weights and more: the learning rate is the cause, this is its consequence.
+
+## Fix
+
+Dead at the start: remove the negative bias or re-initialise (He). Died later: a lower learning rate. LeakyReLU or GELU keep a gradient.
+
+## References
+
+- He et al. 2015, Delving deep into rectifiers; Maas et al. 2013 (leaky ReLU); Lu et al. 2019, Dying ReLU and initialization.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import against, from_sign, hint, strong
+from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.registry import cause
+from sickbay.causes.stuck import stuck
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+NEARLY_ALL = 0.9
+
+
+@cause(
+    code="A201",
+    level="architecture",
+    title="ReLU units are dead",
+    why="A dead unit outputs zero and gets no gradient, so it never recovers, and whatever lies in front of a dead layer stops learning.",
+    explains={
+        "dead-units", "flat-loss", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "slow-descent",
+        "val-flat-from-start", "vanishing-gradient", "lr-too-low", "update-ratio-low",
+    },
+    cure="leaky-relu",
+)  # fmt: skip
+def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
+    dead = sorted(signs.named("dead-units"), key=lambda s: -s.numbers["share"])
+    if not dead:
+        return
+    worst, trouble = dead[0], stuck(signs)
+    if worst.numbers["share"] < NEARLY_ALL and trouble is None:
+        return
+    place = Place(layer=worst.where)
+    if trouble is not None:
+        yield from_sign("strong", worst, place)
+        yield hint(trouble.text, steps=trouble.steps)
+    else:
+        yield from_sign("hint", worst, place)
+        yield against("the training loss falls all the same, so the dead layer does not stop the model from learning")
+    if len(dead) > 1:
+        yield hint(f"{len(dead) - 1} more layers have over half of their units dead", layers=len(dead))
+    if worst.numbers["at_start"] >= NEARLY_ALL and trouble is not None:
+        yield strong("the units were dead before the first update: the initialisation, the bias or the inputs, not the learning rate", place)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    place = next((x.place for loss in record.facts.losses for x in loss.activations if x.name == "relu" and x.place), None)
+    source = source_at(record, place)
+    diff = ""
+    if source is not None and place is not None:
+        calls = [c for c in source.calls("ReLU", "relu", line=place.line) if ast.unparse(c.func) in ("nn.ReLU", "torch.nn.ReLU", "F.relu", "torch.relu")]
+        edits = [source.replacing(c.func, "nn.LeakyReLU" if "ReLU" in ast.unparse(c.func) else "F.leaky_relu") for c in calls]
+        diff = source.diff(*edits) if edits and ("import torch.nn.functional as F" in source.text or "nn.ReLU" in ast.unparse(calls[0].func)) else ""
+    early = any("before the first update" in e.text for e in evidence)
+    text = "repair the initialisation (bias at 0, He weights) or use LeakyReLU" if early else "use LeakyReLU, and lower the learning rate if units died after an update"
+    return mend(text, diff, "nn.LeakyReLU(0.01)  # in place of nn.ReLU()", "consent")

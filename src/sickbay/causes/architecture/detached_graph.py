@@ -1,0 +1,130 @@
+"""Parameters that are to be trained are cut off from the loss.
+
+## What happens
+
+Somewhere between the parameters and the loss the gradient is lost: `.detach()`, `.data`, `.item()`, a trip through numpy, an
+`argmax`, a `torch.no_grad()` block, or `torch.tensor(value)` that copies numbers into a new tensor. The optimizer holds the
+parameters and steps on them, but they never get a gradient and stay at their random start. No error is raised as long as some
+other parameter still reaches the loss.
+
+## How we know
+
+Proof: the operations behind the loss are followed while the first steps run. Trainable parameters that an optimizer holds, whose
+values went into the loss, and that no backward pass of the run ever gave a gradient are cut off; the operation where a value
+that depended on them stopped depending on them is the place.
+
+## Looks like it but is not
+
+- Stop-gradient on purpose (target networks, BYOL, VQ-VAE, truncated backpropagation): the parameters get their gradient from another
+  loss or another step, or no optimizer holds them.
+- Frozen parameters (`requires_grad=False`).
+- Parameters that are never used in any forward pass are `unused-parameters`.
+
+## Fix
+
+Remove the operation that cuts the graph, or move it behind the loss (for logging only).
+
+## References
+
+- https://docs.pytorch.org/docs/stable/notes/autograd.html
+- Straight-through estimators for argmax and rounding: Bengio et al. 2013.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
+from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
+from sickbay.causes.parameters import held, named, size
+from sickbay.causes.registry import cause
+from sickbay.facts import Cut, Parameter
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+WORDS = {
+    "detach": "`.detach()`", "data": "`.data`", "item": "`.item()`", "numpy": "a trip through numpy", "tolist": "`.tolist()`",
+    "no_grad": "a block without gradients", "argmax": "`argmax`", "tensor": "a new tensor made of its numbers",
+    "round": "rounding, whose gradient is zero", "floor": "rounding, whose gradient is zero", "ceil": "rounding, whose gradient is zero",
+    "sign": "`sign`, whose gradient is zero", "float": "`float()`",
+}  # fmt: skip
+MINIMUM_BACKWARDS = 2
+SUBSTANTIAL = 0.3
+
+
+@cause(
+    code="A203",
+    level="architecture",
+    title="trained parameters are cut off from the loss",
+    why="They never get a gradient, so they keep their random starting values for the whole run.",
+    explains={
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "val-flat-from-start",
+        "update-ratio-low", "lr-too-low", "vanishing-gradient", "unused-parameters", "missing-backward", "dead-units", "dead-relu",
+    },
+)  # fmt: skip
+def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
+    crash = record.facts.crash
+    if crash is not None and NO_GRAPH in crash.message:
+        yield proof(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind})", crash.place, (crash.step, crash.step))
+    for loss in record.facts.losses:
+        if loss.leaf and not any(loss.operations) and loss.backwards >= MINIMUM_BACKWARDS:
+            yield proof(f"the loss of {at(loss.backward_at)} is a new tensor without a graph: its backward reaches no parameter", loss.backward_at)
+    cut_off = [p for p in held(record) if p.reached is False and p.called]
+    if record.facts.run.backwards < MINIMUM_BACKWARDS or not cut_off:
+        return
+    explained: set[str] = set()
+    for cut in _cuts(record):
+        lost = [p for p in named(record, cut.parameters) if p in cut_off and p.name not in explained]
+        if lost:
+            explained |= {p.name for p in lost}
+            how = WORDS.get(cut.op, f"`{cut.op}`")
+            yield proof(
+                f"{how}{located(cut.place)} cuts {listed([p.name for p in lost])} ({size(lost):,} values) off from the loss; no backward pass ever reached them",
+                cut.place,
+                parameters=len(lost),
+                values=size(lost),
+            )
+    rest = [p for p in cut_off if p.name not in explained]
+    if not explained and _is_the_front(record, rest):
+        yield strong(f"{listed([p.name for p in rest])} ({size(rest):,} values) are used in the forward pass, but no backward pass ever reached them")
+
+
+def _cuts(record: Record) -> list[Cut]:
+    return [c for loss in record.facts.losses for c in loss.cuts if not c.deliberate and c.parameters]
+
+
+def _is_the_front(record: Record, unreached: list[Parameter]) -> bool:
+    """Without a cut that was seen: a large part, in front of everything that is reached (a side branch is merely unused)."""
+    depth = {x.name: x.depth for m in record.facts.models for x in m.layers if x.depth >= 0}
+    trained = held(record)
+    reached = [depth[p.layer] for p in trained if p.reached and p.layer in depth]
+    missing = [depth[p.layer] for p in unreached if p.layer in depth]
+    return bool(reached) and bool(missing) and max(missing) < min(reached) and size(unreached) > SUBSTANTIAL * size(trained)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    place = first_place(evidence)
+    source = source_at(record, place)
+    ops = {c.op for c in _cuts(record) if c.place == place}
+    diff = source.diff(_attach(source, place.line if place else None, ops)) if source is not None else ""
+    if "no_grad" in ops:
+        return mend("take the layers that are to learn out of the block without gradients", "", "# compute the trained part outside `with torch.no_grad():`")
+    if "argmax" in ops:
+        return mend("keep the scores differentiable: argmax has no gradient", "", "weights = scores.softmax(dim=-1)  # instead of scores.argmax(dim=-1)")
+    return mend("keep the value attached to the graph", diff, "# give the loss the tensor itself: no .detach(), .data, .item(), .numpy() or torch.tensor(...)", "consent")
+
+
+def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
+    """Remove the one `.detach()`, `.data`, `.item()` or `torch.tensor(...)` of a line."""
+    methods = [c for c in source.calls("detach", "item", line=line) if receiver(c) is not None and not c.args and (not ops or called(c) in ops)]
+    if len(methods) == 1 and (owner := receiver(methods[0])) is not None:
+        return source.replacing(methods[0], source.segment(owner))
+    statement = source.statement(line)
+    data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
+    if len(data) == 1 and "data" in ops:
+        return source.replacing(data[0], source.segment(data[0].value))
+    copies = [c for c in source.calls("tensor", "as_tensor", line=line) if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp, ast.Tuple))]
+    return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else None

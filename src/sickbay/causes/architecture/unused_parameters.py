@@ -1,0 +1,68 @@
+"""A substantial part of the model is never used.
+
+## What happens
+
+Layers are built in `__init__` and their parameters are given to the optimizer, but `forward` never calls them: forgotten when the
+model was changed, or overwritten by a second layer. The model is smaller than its author thinks.
+
+## How we know
+
+Strong evidence: over the whole run the layer was called in no forward pass and its parameters got no gradient from any loss,
+though an optimizer holds them, they were not loaded from a checkpoint, and they are a tenth or more of what is trained.
+
+## Looks like it but is not
+
+- Small leftovers such as the pooler of a pretrained encoder, or a loaded classifier that was replaced: common and harmless.
+- Layers for evaluation only, experts that were not chosen: a run of at least some hundred steps is asked for, and eval calls count.
+- Layers that are called but cut off from the loss are `detached-graph`.
+
+## Fix
+
+Call the layer in `forward`, or delete it.
+
+## References
+
+- https://github.com/pytorch/pytorch/issues/57776 (names of unused parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import listed, strong
+from sickbay.causes.parameters import held, size
+from sickbay.causes.registry import cause
+from sickbay.facts import Parameter
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+SHARE = 0.1
+MINIMUM_STEPS = 50
+
+
+@cause(
+    code="A204",
+    level="architecture",
+    title="layers are built but never used",
+    why="The model that trains is smaller than the one that was written; what these layers were meant to add is missing.",
+    explains={"early-plateau"},
+)
+def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
+    unused = _unused(record)
+    if unused and size(unused) > SHARE * size(held(record)) and record.facts.run.steps >= MINIMUM_STEPS:
+        layers = list(dict.fromkeys(p.layer or p.name for p in unused))
+        yield strong(
+            f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) took part in none of {record.facts.run.forwards:,} forward passes",
+            parameters=len(unused),
+            values=size(unused),
+        )
+
+
+def _unused(record: Record) -> list[Parameter]:
+    return [p for p in held(record) if p.in_model and not p.called and p.reached is False and not p.loaded and p.moved is not True]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    layers = list(dict.fromkeys(p.layer or p.name for p in _unused(record)))
+    return Fix(f"call {listed(layers)} in forward, or delete what is not needed", "", "advice")

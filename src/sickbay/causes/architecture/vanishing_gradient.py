@@ -1,0 +1,83 @@
+"""Gradients shrink layer by layer until the first layers hardly learn.
+
+## What happens
+
+Backpropagation multiplies by each layer's slope and weights. Sigmoid has a slope of at most 0.25, saturated tanh nearly none, small
+weights shrink further; over ten layers the product is a millionth. The last layers learn, the first keep their random
+values, and the loss stays near where guessing would be.
+
+## How we know
+
+The gradient of each weight matrix (per element, median over many steps) falls from the last layer to the first by a thousandfold
+or more, layer by layer, *and* the loss does not get away from its start. Sigmoid or tanh in the graph adds to it.
+
+## Looks like it but is not
+
+- Zero gradients in the first steps behind zero-initialised branches or LoRA matrices: those steps and those weights are left out.
+- Small gradients everywhere late in a run: the model has converged. Only the profile over depth counts, not the size.
+- A profile that falls while the loss falls well (Adam rescales each layer): not reported.
+- Exact zeros: dead units or a cut graph, with causes of their own.
+
+## Fix
+
+ReLU or GELU instead of sigmoid/tanh between layers, normalisation layers, residual connections, He or Xavier initialisation.
+
+## References
+
+- Hochreiter 1991; Glorot and Bengio 2010; He et al. 2016 (residual connections).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import against, from_sign, hint, strong
+from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.registry import cause
+from sickbay.causes.stuck import stuck
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+SHRINKING = ("sigmoid", "tanh", "softsign", "hardsigmoid", "hardtanh")
+VANISHED = 1e-5
+"""Per element: below this a gradient counts as vanished (catalogue; healthy is 1e-4 and above early in training)."""
+
+
+@cause(
+    code="A202",
+    level="architecture",
+    title="gradients vanish on their way to the first layers",
+    why="The first layers get gradients thousands of times smaller than the last, so most of the network stays at its random start.",
+    explains={
+        "gradient-decay-with-depth", "small-gradients", "flat-loss", "slow-descent", "early-plateau", "chance-level", "saturated-units",
+        "update-ratio-low", "lr-too-low", "val-flat-from-start",
+    },
+    cure="relu-and-normalisation",
+)  # fmt: skip
+def vanishing_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
+    trouble = stuck(signs)
+    for sign in signs.named("gradient-decay-with-depth"):
+        if trouble is None or trouble.name == "diverging-loss":
+            return
+        vanished = sign.numbers["first"] < VANISHED
+        yield from_sign("strong" if vanished else "hint", sign, Place(layer=sign.where))
+        yield hint(trouble.text, steps=trouble.steps)
+        kinds = Counter(x.name for loss in record.facts.losses for x in loss.activations if x.name in SHRINKING)
+        if kinds:
+            name, count = kinds.most_common(1)[0]
+            yield (strong if vanished and count >= 3 else hint)(f"{count} {name} activations follow each other in the graph", activations=count)
+    if signs.has("gradient-decay-with-depth") and signs.has("dead-units"):
+        yield against("units of a layer in between are dead, which stops gradients altogether")
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    op = next((x for loss in record.facts.losses for x in loss.activations if x.name in SHRINKING and x.place), None)
+    source = source_at(record, op.place) if op is not None else None
+    diff = ""
+    if source is not None and op is not None and op.place is not None:
+        calls = source.calls("Sigmoid", "Tanh", "sigmoid", "tanh", line=op.place.line)
+        edits = [source.replacing(c.func, source.segment(c.func).rpartition(".")[0] + (".ReLU" if c.func.attr[0].isupper() else ".relu")) for c in calls if hasattr(c.func, "attr")]
+        diff = source.diff(*edits) if edits else ""
+    return mend("use ReLU or GELU between the layers, with normalisation or residual connections", diff, "nn.Linear(d, d), nn.LayerNorm(d), nn.ReLU()", "consent")

@@ -1,0 +1,1 @@
+"""Causes that lie in the data: D1xx."""

@@ -1,0 +1,1 @@
+"""Causes that lie in how results are measured: E6xx."""

@@ -1,0 +1,1 @@
+"""Causes that lie in chosen numbers: H4xx."""

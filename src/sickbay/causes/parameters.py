@@ -1,0 +1,38 @@
+"""Questions about the parameters of a run that several causes ask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from sickbay.facts import Parameter
+from sickbay.record.reader import Record
+
+
+def size(parameters: Iterable[Parameter]) -> int:
+    """Number of elements."""
+    return sum(p.size or math.prod(p.shape) for p in parameters)
+
+
+def held(record: Record) -> list[Parameter]:
+    """Trainable parameters that some optimizer holds."""
+    return [p for p in record.facts.parameters if p.trainable and p.optimizer is not None]
+
+
+def mostly_loaded(record: Record) -> bool:
+    """Whether most of what is trained began from a checkpoint (fine-tuning): small steps and a flat loss are then normal."""
+    trained = held(record)
+    loaded = size(p for p in record.facts.parameters if p.loaded)
+    everything = size(record.facts.parameters)
+    return bool(everything) and (loaded > 0.5 * everything or size(p for p in trained if p.loaded) > 0.5 * size(trained) > 0)
+
+
+def optimises_inputs(record: Record) -> bool:
+    """Whether the optimizers hold only tensors outside any model: an image, a trigger, a latent code is being optimised."""
+    holding = [p for p in record.facts.parameters if p.optimizer is not None]
+    return bool(holding) and not any(p.in_model or p.replaced_by for p in holding) and any(p.in_model for p in record.facts.parameters)
+
+
+def named(record: Record, names: Iterable[str]) -> list[Parameter]:
+    wanted = set(names)
+    return [p for p in record.facts.parameters if p.name in wanted]

@@ -1,0 +1,1 @@
+"""Causes that lie in the training loop: P3xx."""

@@ -1,0 +1,159 @@
+"""Gradients are computed, but no optimizer step ever uses them.
+
+## What happens
+
+`backward()` fills `.grad`; only `step()` changes weights. When the call is missing, sits in a branch that is never taken, lacks its
+parentheses, or is made on another optimizer, the loss wanders with the batches around its starting value.
+
+## How we know
+
+Proof: an optimizer holds parameters that backward passes reach, the whole run made no step with it, and the weights did not change by
+a single bit.
+
+## Looks like it but is not
+
+- Weights updated by hand, without an optimizer: they move.
+- A wrapper that steps another optimizer over the same parameters: they move.
+- A second optimizer that is only built, over parameters that no loss reaches.
+- A run stopped in the middle of its first accumulation: too few backward passes to judge.
+
+## Fix
+
+Call `optimizer.step()` after the backward pass.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import located, proof, times
+from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
+from sickbay.causes.naming import optimizer_name
+from sickbay.causes.parameters import named
+from sickbay.causes.registry import cause
+from sickbay.facts import Loss, Optimizer
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM_BACKWARDS = 3
+UNFINISHED_BACKWARDS = 100
+"""A run that did not end by itself may be in its first accumulation; few accumulate over more than a hundred batches."""
+
+
+@cause(
+    code="P303",
+    level="procedure",
+    title="the optimizer never makes a step",
+    why="Gradients are computed and thrown away; the weights stay exactly as they were initialised.",
+    explains={
+        "flat-loss", "slow-descent", "oscillating-loss", "loss-spikes", "chance-level", "early-plateau", "val-flat-from-start", "small-gradients",
+        "gradient-spike", "dead-units", "lr-too-low", "missing-zero-grad", "vanishing-gradient", "dead-relu", "gradient-decay-with-depth",
+        "update-ratio-low", "diverging-loss", "unscaled-input",
+    },
+    cure="step-after-backward",
+)  # fmt: skip
+def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
+    run = record.facts.run
+    ended = run.finished and run.exit in (0, None)
+    if run.manual_updates or run.backwards < (MINIMUM_BACKWARDS if ended else UNFINISHED_BACKWARDS):
+        return
+    for optimizer in _idle(record):
+        loss = _loss(record, optimizer)
+        backwards = loss.backwards if loss is not None else run.backwards
+        yield proof(
+            f"{times(backwards, 'backward pass')} reach the parameters of `{optimizer_name(record, optimizer)}` ({optimizer.kind}), "
+            f"but its step is never called; not one weight has changed",
+            (loss.backward_at if loss is not None else None) or optimizer.built_at,
+            backwards=backwards,
+        )
+
+
+def _idle(record: Record) -> list[Optimizer]:
+    """Optimizers that never stepped though gradients reached what they hold, and nothing else moved it."""
+    idle = []
+    for o in record.facts.optimizers:
+        parameters = [p for p in named(record, o.parameters) if p.trainable]
+        reached = any(p.reached for p in parameters)
+        # A parameter may be held by two optimizers: the one that steps shows in `moved`.
+        if o.steps == 0 and reached and not any(p.moved for p in parameters):
+            idle.append(o)
+    return idle
+
+
+def _loss(record: Record, optimizer: Optimizer) -> Loss | None:
+    """The loss whose gradients it should have used: its own, one that no optimizer uses, or the only one."""
+    losses = record.facts.losses
+    own = [x for x in losses if optimizer.index in x.optimizers] or [x for x in losses if not x.optimizers]
+    if own:
+        return own[-1]
+    # A wrong optimizer was stepped after this loss: the last one that began, when the idle optimizer was built later.
+    return losses[-1] if losses else None
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    optimizer = next(iter(_idle(record)), None)
+    if optimizer is None:
+        return Fix("call step after backward", "optimizer.step()")
+    name = optimizer_name(record, optimizer)
+    loss = _loss(record, optimizer)
+    place = loss.backward_at if loss is not None else None
+    source = source_at(record, place)
+    text, diff = "call step after backward", ""
+    if source is not None:
+        bare, wrong = _bare(source, name), _wrong(source, place, name, record, optimizer)
+        if bare is not None:
+            text, diff = "call step: without parentheses it is only named", source.diff(source.replacing(bare, source.segment(bare) + "()"))
+        elif wrong is not None:
+            text, diff = f"step `{name}`, the optimizer that holds this model's parameters", source.diff(wrong)
+        elif (present := _present(source, name)) is not None:
+            return Fix(f"`{name}.step()` is there{located(Place(file=source.file, line=present))}, but this line is never reached: correct the condition around it", "", "advice")
+        else:
+            diff = source.diff(_insertion(source, place, f"{name}.step()"))
+    return mend(text, diff, f"loss.backward()\n{name}.step()")
+
+
+def _bare(source: Source, name: str) -> ast.expr | None:
+    """`opt.step` as a whole statement."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == "step":
+            if source.segment(node.value.value) in (name, name.removeprefix("self.")) or name == "optimizer":
+                return node.value
+    return None
+
+
+def _wrong(source: Source, place: Place | None, name: str, record: Record, idle: Optimizer) -> Edit | None:
+    """Another optimizer's step right after this backward, which found no gradient to use."""
+    others = {optimizer_name(record, o) for o in record.facts.optimizers if o.index != idle.index and o.empty_steps}
+    backward = source.statement(place.line if place else None)
+    loop = source.loops(backward)[:1] if backward is not None else []
+    for call in source.calls("step", within=loop[0]) if loop else []:
+        owner = receiver(call)
+        if owner is not None and source.segment(owner) in others:
+            return source.replacing(owner, name)
+    return None
+
+
+def _present(source: Source, name: str) -> int | None:
+    for call in source.calls("step"):
+        owner = receiver(call)
+        if owner is not None and source.segment(owner) == name:
+            return call.lineno
+    return None
+
+
+def _insertion(source: Source, place: Place | None, line: str) -> Edit | None:
+    """After backward, or after the clipping that follows it."""
+    statement = source.statement(place.line if place else None)
+    if statement is None:
+        return None
+    siblings = next((b for b in (getattr(source.parents.get(statement), f, None) for f in ("body", "orelse")) if isinstance(b, list) and statement in b), [])
+    following = siblings[siblings.index(statement) + 1 :] if siblings else []
+    if following and source.calls("clip_grad_norm_", "clip_grad_value_", within=following[0]):
+        statement = following[0]
+    return source.after(statement, line)

@@ -1,0 +1,108 @@
+"""Gradients are cleared between backward and step, so that the step finds none.
+
+## What happens
+
+The order is backward, zero_grad, step: each gradient is computed and thrown away before it is used. The weights do not move (or only by
+weight decay and old momentum).
+
+## How we know
+
+Proof: in the order of calls between steps, a zero_grad stands after the last backward and before the step, on (nearly) every step, and
+the steps found no gradient or the weights did not change.
+
+## Looks like it but is not
+
+- Several optimizers: clearing another one's gradients between this one's backward and step is fine; then only steps that found no
+  gradient at all count.
+
+## Fix
+
+Clear before backward: zero_grad, backward, step.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import located, proof
+from sickbay.causes.fixing import Source, mend, source_at
+from sickbay.causes.naming import optimizer_name
+from sickbay.causes.parameters import named
+from sickbay.causes.registry import cause
+from sickbay.facts import Optimizer
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM_STEPS = 3
+NEARLY_ALL = 0.9
+
+
+@cause(
+    code="P309",
+    level="procedure",
+    title="gradients are cleared before the step uses them",
+    why="Each gradient is thrown away before the optimizer sees it, so the weights do not learn.",
+    explains={"flat-loss", "chance-level", "val-flat-from-start", "slow-descent", "small-gradients", "lr-too-low", "update-ratio-low", "vanishing-gradient"},
+    cure="clear-gradients",
+)
+def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
+    for o in _emptied(record):
+        yield proof(
+            f"zero_grad{located(o.zeroed_at)} runs after backward and before `{optimizer_name(record, o)}.step()`: {o.empty_steps or o.steps:,} of {o.steps:,} steps had no gradient",
+            o.zeroed_at or o.stepped_at,
+            empty=o.empty_steps,
+            steps_made=o.steps,
+        )
+
+
+def _emptied(record: Record) -> list[Optimizer]:
+    if not _cleared_in_between(record):
+        return []
+    return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and _found_nothing(record, o)]
+
+
+def _found_nothing(record: Record, o: Optimizer) -> bool:
+    parameters = named(record, o.parameters)
+    if not any(p.reached for p in parameters):
+        return False
+    still = bool(parameters) and all(p.moved is False for p in parameters)
+    return o.empty_steps >= NEARLY_ALL * o.steps or (len(record.facts.optimizers) == 1 and still)
+
+
+def _cleared_in_between(record: Record) -> bool:
+    """The share of call patterns in which a zero_grad stands between the last backward and the step."""
+    patterns = [p for p in record.facts.timeline.patterns if "step" in p.calls]
+    bad = sum(p.count for p in patterns if _clears_after_backward(p.calls))
+    return bool(patterns) and bad >= NEARLY_ALL * sum(p.count for p in patterns)
+
+
+def _clears_after_backward(calls: tuple[str, ...]) -> bool:
+    before = calls[: calls.index("step")]
+    last = max((i for i, c in enumerate(before) if c == "backward"), default=None)
+    return last is not None and "zero_grad" in before[last:]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    optimizer = next(iter(_emptied(record)), None)
+    zeroed = optimizer.zeroed_at if optimizer is not None else None
+    backward = next((x.backward_at for x in record.facts.losses if x.backward_at), None)
+    source = source_at(record, zeroed)
+    diff = _moved(source, zeroed, backward) if source is not None else ""
+    return mend("clear the gradients before backward, not after it", diff, "optimizer.zero_grad()\nloss.backward()\noptimizer.step()")
+
+
+def _moved(source: Source, zeroed: Place | None, backward: Place | None) -> str:
+    clear, back = source.statement(zeroed.line if zeroed else None), source.statement(backward.line if backward else None)
+    if clear is None or back is None or zeroed is None or backward is None or zeroed.file != backward.file or source.parents.get(clear) is not source.parents.get(back):
+        return ""
+    text = source.segment(clear)
+    removal = source.before(clear, "")
+    if removal is None:
+        return ""
+    start, end = source.line_starts[clear.lineno - 1], source.line_starts[clear.end_lineno or clear.lineno]
+    return source.diff(source.before(back, text), type(removal)(start, end, ""))

@@ -1,0 +1,63 @@
+"""The command line: one short function per sub-command, one file per group of them. Heavy things are imported when needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from sickbay import __version__
+from sickbay.cli import catalogue, doctor, read, run, runs
+from sickbay.errors import SickbayError, UsageError
+
+
+class Failure(click.ClickException):
+    """An error of ours at the edge: one line, exit code 2. $SICKBAY_DEBUG=1 shows where it came from."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"sickbay: {self.message}", file=file or sys.stderr)
+
+
+class Main(click.Group):
+    """Turns our own errors into one clear line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SickbayError as e:
+            if os.environ.get("SICKBAY_DEBUG"):
+                raise
+            raise Failure(str(e)) from None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            if args and args[0].endswith(".py"):
+                raise UsageError(f"there is no command {args[0]!r}; to run a script, write `sickbay run {' '.join(args)}`") from None
+            raise
+
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sickbay", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find out why a PyTorch training run is sick, with proof, and how to cure it.
+
+    Start with:  sickbay run train.py
+    """
+
+
+for command in (run.run, read.diagnose, read.report, runs.runs, catalogue.explain, catalogue.causes, doctor.doctor):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Entry point of the `sickbay` program."""
+    cli(prog_name="sickbay")
+
+
+__all__ = ["cli", "main"]

@@ -1,0 +1,376 @@
+"""Loaders and batches: where the data comes from, in what order, at what scale, and whether it is finite."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+import zlib
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sickbay import facts
+from sickbay.nouns import Place
+from sickbay.observe.observer import ForwardCall, LossCall, Observer
+from sickbay.observe.places import expression_of, here, key_here, place_of, variable_holding
+from sickbay.observe.syntax import operands
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+SCALE_BATCHES = 8
+ORDER_STEPS = 2000
+"""Label order is followed for this many training steps: enough for several epochs of anything small."""
+SEARCHES = 50
+"""Batches searched for non-finite values once the loss is not finite; later ones only on sampled steps."""
+MOST_LABELS = 65_536
+MOST_CLASSES = 10_000
+WATCHED_BYTES = 64 * 2**20
+
+
+class LoaderEntry:
+    """One DataLoader."""
+
+    def __init__(self, index: int, loader: Any, place: Place | None, variable: str) -> None:
+        self.index = index
+        self.ref = weakref.ref(loader)
+        self.place = place
+        self.variable = variable
+        self.epochs = 0
+        self.trained = 0
+        self.batches = 0
+        self.fact = _loader_fact(index, loader)
+
+
+class BatchWatch(Observer):
+    """Follows batches from the loader to the model's door and to the loss."""
+
+    name = "batches"
+    sees = "batches: loaders, order, scale and non-finite values in the data"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.loaders: dict[int, LoaderEntry] = {}
+        self.iterators: dict[int, tuple[Any, LoaderEntry]] = {}
+        self.current: LoaderEntry | None = None
+        self.indices: Any = None
+        self.labels = LabelWatch(session)
+        self.scale: list[torch.Tensor] = []
+        self.scale_fact: facts.InputScale | None = None
+        self.bad: dict[str, facts.NonfiniteBatch] = {}
+        self.door: list[tuple[Any, Any, Any]] = []
+        self.targets: list[tuple[torch.Tensor, Any]] = []
+        self.seen = 0
+        self.searched = 0
+
+    # -- loaders ------------------------------------------------------------------------------------------------
+
+    def loader_started(self, loader: Any, iterator: Any, key: Any, frame: FrameType | None) -> None:
+        entry = self.loaders.get(id(loader))
+        if entry is None or entry.ref() is not loader:
+            place = place_of(*key) if key else None
+            entry = self.loaders[id(loader)] = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader))
+        entry.epochs += 1
+        self.session.drawn.pop(id(iterator), None)
+        self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
+        self.iterators[id(iterator)] = (weakref.ref(iterator), entry)
+        if entry.trained:
+            self.session.epoch += 1
+
+    def batch_loaded(self, iterator: Any, batch: Any, seconds: float) -> None:
+        found = self.iterators.get(id(iterator))
+        if found is None:
+            return
+        self.current = found[1]
+        self.current.batches += 1
+        self.session.loader = found[1].index
+        drawn = self.session.drawn.get(id(iterator))
+        self.indices = drawn.popleft() if drawn else None
+
+    # -- the model's door ---------------------------------------------------------------------------------------
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        if not call.grad:
+            return
+        self.door.append((call.args, call.kwargs, call.place_key))
+        if len(self.door) > 4:
+            del self.door[0]
+        if len(self.scale) < SCALE_BATCHES:
+            for x in _floats((*call.args, *call.kwargs.values()))[:1]:
+                self._measure_scale(x)
+
+    def _search(self) -> None:
+        """The loss is not finite: was the data? Only now is it worth a look."""
+        self.searched += 1
+        for args, kwargs, key in self.door:
+            for x in _floats((*args, *kwargs.values())):
+                if not x.requires_grad and x.numel() * x.element_size() <= WATCHED_BYTES:
+                    self._check("input", x, key)
+        for target, key in self.targets:
+            if target.is_floating_point():
+                self._check("target", target, key)
+
+    def _check(self, role: str, x: torch.Tensor, key: Any) -> None:
+        invalid = ~torch.isfinite(x)
+        if bool(invalid.any()):
+            known = self.bad.get(role)
+            if known is None:
+                self._nonfinite(role, x, invalid, key)
+            else:
+                self.bad[role] = replace(known, batches=known.batches + 1)
+
+    def _nonfinite(self, role: str, x: torch.Tensor, invalid: torch.Tensor, key: Any) -> None:
+        rows = invalid.reshape(invalid.shape[0], -1) if invalid.dim() > 1 else invalid.reshape(-1, 1)
+        bad_rows = rows.any(1).nonzero().flatten().tolist()
+        bad_columns = rows.any(0).nonzero().flatten().tolist()
+        value = x[invalid][0].item()
+        text = expression_of(*key) if key else ""
+        self.bad[role] = facts.NonfiniteBatch(
+            role=role,
+            step=self.session.step,
+            batches=1,
+            loss_nonfinite=True,
+            kind="nan" if value != value else "inf" if value > 0 else "-inf",
+            count=int(invalid.sum()),
+            total=x.numel(),
+            rows=tuple(bad_rows[:16]),
+            samples=tuple(self._samples(bad_rows[:16])),
+            columns=tuple(bad_columns[:16]),
+            columns_total=rows.shape[1],
+            shape=tuple(x.shape),
+            place=self.session.keep_source(place_of(*key)) if key else None,
+            variable=operands(text)[1] if role == "target" else _argument(text),
+        )
+
+    def _samples(self, rows: list[int]) -> list[int]:
+        if not isinstance(self.indices, (list, tuple)):
+            return []
+        return [int(self.indices[r]) for r in rows if r < len(self.indices) and isinstance(self.indices[r], int)]
+
+    def _measure_scale(self, x: torch.Tensor) -> None:
+        flat = x.detach().float().reshape(x.shape[0], -1) if x.dim() > 1 else x.detach().float().reshape(-1, 1)
+        self.scale.append(flat[:256, : 4096].cpu().clone())
+        if len(self.scale) in (1, SCALE_BATCHES):
+            same = [b for b in self.scale if b.shape[1] == self.scale[0].shape[1]]
+            self.scale_fact = _scale(torch.cat(same).numpy(), x, len(same))
+            if len(self.scale) == SCALE_BATCHES:
+                self.scale = [torch.empty(0)] * SCALE_BATCHES
+
+    # -- the loss -----------------------------------------------------------------------------------------------
+
+    def loss_called(self, call: LossCall | None) -> None:
+        if call is None or call.target is None or not call.grad:
+            return
+        self.targets.append((call.target, key_here()))
+        if len(self.targets) > 8:
+            del self.targets[0]
+        if self.session.step < ORDER_STEPS and call.target.is_cpu:
+            self.labels.see(call, self.current)
+
+    def backward_begins(self, loss: torch.Tensor, _: Any) -> None:
+        if self.current is not None:
+            if not self.current.trained:
+                self.session.epoch = max(self.session.epoch, 0)
+                self.session.train_loader = self.current.index
+            self.current.trained += 1
+        self.seen += 1
+        may_ask = loss.is_cpu or self.session.sampled  # no device sync outside sampled steps
+        if may_ask and (self.searched < SEARCHES or self.session.sampled) and not bool(torch.isfinite(loss.detach()).all()):
+            self._search()
+        self.door.clear()
+        self.targets.clear()
+        self.labels.training()
+
+    def step_closed(self, _: int) -> None:
+        if self.session.epoch >= 0:
+            self.session.pulse["epoch"] = self.session.epoch
+
+    # -- facts --------------------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        writer = self.session.writer
+        loaders = []
+        for entry in list(self.loaders.values())[:32]:
+            role = "train" if entry.trained else "eval" if entry.batches else "unknown"
+            place = self.session.keep_source(entry.place)
+            loaders.append(replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable))
+        writer.fact("loaders", loaders)
+        writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])
+        if self.scale_fact is not None:
+            writer.fact("inputs", [self.scale_fact])
+        if (order := self.labels.fact()) is not None:
+            self.session.keep_source(order.place)
+            writer.fact("labels", order)
+
+
+class LabelWatch:
+    """Class labels in the order in which training meets them."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.histogram = np.zeros(0, np.int64)
+        self.batches = 0
+        self.total = 0
+        self.distinct = 0
+        self.majority = 0.0
+        self.changes = 0
+        self.last_label: int | None = None
+        self.prints: list[int] = []
+        self.loader: LoaderEntry | None = None
+        self.place: Place | None = None
+        self.pending: tuple[Any, LoaderEntry | None] | None = None
+
+    def see(self, call: LossCall, loader: LoaderEntry | None) -> None:
+        labels = _labels(call)
+        self.pending = (labels, loader) if labels is not None else None
+        if self.place is None and labels is not None:
+            self.place = here()
+
+    def training(self) -> None:
+        """Backward followed: those were training labels."""
+        if self.pending is None:
+            return
+        labels, self.loader = self.pending
+        self.pending = None
+        counts = np.bincount(labels)
+        if len(counts) > len(self.histogram):
+            self.histogram = np.concatenate([self.histogram, np.zeros(len(counts) - len(self.histogram), np.int64)])
+        self.histogram[: len(counts)] += counts
+        self.batches += 1
+        self.total += len(labels)
+        self.distinct += int((counts > 0).sum())
+        self.majority += counts.max() / len(labels)
+        self.changes += int((labels[1:] != labels[:-1]).sum()) + (self.last_label is not None and int(labels[0]) != self.last_label)
+        self.last_label = int(labels[-1])
+        self.prints.append(zlib.crc32(labels.tobytes()))
+
+    def fact(self) -> facts.LabelOrder | None:
+        classes = int((self.histogram > 0).sum())
+        if self.batches < 2 or classes < 2:
+            return None
+        share = self.histogram / self.total
+        size = self.total / self.batches
+        expected_distinct = float((1 - (1 - share) ** size).sum())
+        loader = self.loader.fact if self.loader is not None else None
+        return facts.LabelOrder(
+            classes=classes,
+            histogram=tuple(int(n) for n in self.histogram[:1000]),
+            batches=self.batches,
+            batch_size=size,
+            distinct_mean=self.distinct / self.batches,
+            distinct_expected=expected_distinct,
+            majority_mean=self.majority / self.batches,
+            majority_expected=_expected_majority(share, round(size)),
+            run_length=self.total / (self.changes + 1),
+            run_length_expected=float(1 / max(1 - (share**2).sum(), 1e-9)),
+            sequential_sampler=loader.sequential if loader is not None else None,
+            same_order_each_epoch=_periodic(self.prints),
+            loader=loader.index if loader is not None else None,
+            place=(self.loader.place if self.loader is not None else None) or self.place,
+        )
+
+
+def _labels(call: LossCall) -> Any:
+    target = call.target
+    assert target is not None
+    if not 0 < target.numel() <= MOST_LABELS:
+        return None
+    if call.function in ("cross_entropy", "nll_loss", "multi_margin_loss") and not target.is_floating_point() and target.dim() == 1:
+        labels = target.numpy()
+        return labels if 0 <= labels.min() and labels.max() < MOST_CLASSES else None
+    binary = call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+    if binary and target.is_floating_point() and target.numel() == target.shape[0]:
+        values = target.detach().reshape(-1).numpy()
+        return values.astype(np.int64) if ((values == 0) | (values == 1)).all() else None
+    return None
+
+
+def _expected_majority(share: Any, size: int) -> float:
+    """Share of the commonest class in a random batch, by simulation with our own generator."""
+    if size < 1 or len(share) > 1000:
+        return 0.0
+    draws = np.random.default_rng(0).multinomial(size, share / share.sum(), size=64)
+    return float(draws.max(axis=1).mean() / size)
+
+
+def _periodic(prints: list[int]) -> bool | None:
+    """Whether batches come in the very same order again; None while no second epoch was seen."""
+    if len(prints) < 4 or len(set(prints)) < 2:
+        return None
+    try:
+        period = prints.index(prints[0], 1)
+        while prints[period : period + 2] != prints[:2]:
+            period = prints.index(prints[0], period + 1)
+    except ValueError:
+        return False
+    overlap = min(period, len(prints) - period)
+    return overlap >= 2 and prints[period : period + overlap] == prints[:overlap] and len(set(prints[:overlap])) > 1
+
+
+def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale:
+    with np.errstate(all="ignore"):
+        spread = np.nanstd(values, axis=0)
+        return facts.InputScale(
+            dtype=str(x.dtype).removeprefix("torch."),
+            shape=tuple(x.shape),
+            mean=float(np.nanmean(values)),
+            std=float(np.nanstd(values)),
+            minimum=float(np.nanmin(values)),
+            maximum=float(np.nanmax(values)),
+            feature_std_min=float(np.nanmin(spread)),
+            feature_std_max=float(np.nanmax(spread)),
+            feature_abs_mean_max=float(np.nanmax(np.abs(np.nanmean(values, axis=0)))),
+            batches=batches,
+        )
+
+
+def _floats(values: Any) -> list[torch.Tensor]:
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if value.is_floating_point() and value.layout == torch.strided and value.numel():
+                found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _floats(value[:8])
+        elif isinstance(value, dict):
+            found += _floats(list(value.values())[:8])
+    return found
+
+
+def _loader_fact(index: int, loader: Any) -> facts.Loader:
+    sampler = getattr(loader, "sampler", None)
+    dataset = getattr(loader, "dataset", None)
+    return facts.Loader(
+        index=index,
+        sampler=type(sampler).__name__,
+        sequential=isinstance(sampler, torch.utils.data.SequentialSampler) and _plain_batches(loader),
+        batch_size=getattr(loader, "batch_size", None),
+        batches=_length(loader),
+        samples=_length(dataset),
+        workers=getattr(loader, "num_workers", 0),
+        drop_last=bool(getattr(loader, "drop_last", False)),
+        dataset=type(dataset).__name__,
+    )
+
+
+def _plain_batches(loader: Any) -> bool:
+    return type(getattr(loader, "batch_sampler", None)).__name__ in ("BatchSampler", "NoneType")
+
+
+def _length(thing: Any) -> int | None:
+    try:
+        return len(thing)
+    except Exception:
+        return None
+
+
+def _argument(call: str) -> str:
+    """The first argument of the call in "model(x)"."""
+    try:
+        node = ast.parse(call.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    return ast.unparse(node.args[0]) if isinstance(node, ast.Call) and node.args else ""

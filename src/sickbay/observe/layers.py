@@ -1,0 +1,192 @@
+"""Gradients, weights and updates of every parameter on sampled steps; which parameters are reached and which move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sickbay import facts
+from sickbay.facts import HISTOGRAM_BINS
+from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
+from sickbay.observe.observer import ForwardCall, Observer
+from sickbay.observe.places import user_frame
+from sickbay.observe.registry import ParameterEntry, sample
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+BLOCK = 1024
+"""Elements looked at per tensor for weights, updates and histograms; gradient norms are of whole tensors."""
+MOST_PARAMETERS = 4000
+MOST_LAYERS = 5000
+
+
+class LayerWatch(Observer):
+    """What happens to each parameter when an optimizer steps."""
+
+    name = "layers"
+    sees = "gradients, weights and updates by layer"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks] | None = None
+        self.models: dict[int, facts.Model] = {}
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        module = call.module
+        registry = self.session.registry
+        if not registry.knows(module) and next(module.parameters(), None) is not None:
+            registry.add_root(module, user_frame())
+
+    # -- one optimizer step -------------------------------------------------------------------------------------
+
+    def step_begins(self, optimizer: torch.optim.Optimizer, key: Any, closure: bool) -> None:
+        self.before = None
+        session = self.session
+        if not session.measure_norm or closure:
+            return
+        started = session.clock()
+        index = session.registry.optimizer(optimizer).index
+        held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None][:MOST_PARAMETERS]
+        norms = gradient_norms([p.grad for p in held if p.grad is not None])
+        if len(norms):
+            session.pulse[f"grad_norm@{index}" if index else "grad_norm"] = total_norm(norms)
+        if not session.sampled:
+            session.norm_seconds += session.clock() - started
+            return
+        entries = [session.registry.entry(p) or session.registry.add_parameter(p, f"parameter {i}") for i, p in enumerate(held)]
+        for entry, norm in zip(entries, norms, strict=True):
+            entry.reached = True
+            entry.nonzero |= bool(norm != 0)
+        if held:
+            names = tuple(e.name for e in entries)
+            session.writer.frame("grad_norm", session.step, names, norms)
+            gradients = Blocks([sample(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
+            session.writer.frame("grad_histogram", session.step, names, gradients.histograms(), HISTOGRAM_BINS)
+            self.before = (held, names, Blocks([sample(p, BLOCK) for p in held]))
+        session.sample_seconds += session.clock() - started
+
+    def step_ends(self, _: torch.optim.Optimizer) -> None:
+        if self.before is None:
+            return
+        session = self.session
+        started = session.clock()
+        held, names, before = self.before
+        self.before = None
+        after = Blocks([sample(p, BLOCK) for p in held])
+        weight = before.norms()
+        change = np.sqrt(after.sums((after.flat.astype(np.float64) - before.flat) ** 2))
+        # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.
+        ratio = np.divide(change, weight, out=np.full_like(change, np.nan), where=weight > 0)
+        whole = np.array([p.numel() for p in held]) / np.maximum(before.sizes, 1)
+        session.writer.frame("update_ratio", session.step, names, ratio)
+        session.writer.frame("weight_norm", session.step, names, weight * np.sqrt(whole))
+        session.writer.frame("weight_histogram", session.step, names, after.histograms(), HISTOGRAM_BINS)
+        for p, moved in zip(held, change != 0, strict=True):
+            if moved and (entry := session.registry.entry(p)) is not None:
+                entry.moved = True
+        session.sample_seconds += session.clock() - started
+
+    def backward_ends(self, _: torch.Tensor) -> None:
+        """Parameters that no optimizer holds: does a loss reach them?"""
+        session = self.session
+        if not session.sampled:
+            return
+        started = session.clock()
+        for tensor, entry in session.registry.entries():
+            if not entry.reached and tensor.grad is not None:
+                entry.reached = True
+            if entry.reached and not entry.nonzero and entry.optimizer is None and tensor.grad is not None:
+                entry.nonzero = bool(torch.count_nonzero(_dense(tensor.grad)))
+        session.sample_seconds += session.clock() - started
+
+    def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
+        self.session.registry.loaded.update(id(p) for p in module.parameters())
+        for p in module.parameters():
+            if (entry := self.session.registry.entry(p)) is not None:
+                entry.loaded = True
+
+    # -- facts --------------------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        registry = self.session.registry
+        registry.refresh_all()
+        for tensor, entry in registry.entries():
+            self._compare(tensor, entry)
+        if not self.session.optimizer_steps:
+            registry.manual_updates = any(e.moved for _, e in registry.entries())
+        registry.look_who_is_attached()
+        names = {e.name for _, e in registry.entries() if e.attached}
+        for tensor, entry in registry.entries():
+            entry.fact = self._fact(tensor, entry, names)
+        known = [e.fact for e in registry.parameters.values() if e.fact is not None and e.fact.size]
+        self.session.writer.fact("parameters", known[:MOST_PARAMETERS])
+        for module, _ in registry.root_modules():
+            self.models[id(module)] = self._model(module)
+        self.session.writer.fact("models", list(self.models.values())[:16])
+
+    def _compare(self, tensor: torch.Tensor, entry: ParameterEntry) -> None:
+        if entry.moved is not True and entry.block is not None and tensor.layout == torch.strided:
+            now = sample(tensor)
+            entry.moved = now.shape != entry.block.shape or not torch.equal(now.cpu(), entry.block.cpu())
+
+    def _fact(self, tensor: torch.Tensor, entry: ParameterEntry, attached_names: set[str]) -> facts.Parameter:
+        traced = any(site.reads for site in self.session.sites.values())
+        return facts.Parameter(
+            name=entry.name,
+            shape=tuple(tensor.shape),
+            size=tensor.numel(),
+            trainable=tensor.requires_grad,
+            layer=entry.layer,
+            layer_kind=entry.kind,
+            optimizer=entry.optimizer,
+            in_model=entry.attached,
+            called=entry.called or not traced,
+            loaded=entry.loaded or id(tensor) in self.session.registry.loaded,
+            reached=entry.reached if self.session.backwards else None,
+            moved=entry.moved,
+            initial_mean=entry.initial[0] if entry.initial else None,
+            initial_std=entry.initial[1] if entry.initial else None,
+            replaced_by=entry.name if not entry.attached and entry.root is not None and entry.name in attached_names else None,
+        )
+
+    def _model(self, module: torch.nn.Module) -> facts.Model:
+        registry = self.session.registry
+        layers = []
+        for child in list(module.modules())[:MOST_LAYERS]:
+            own = list(child.parameters(recurse=False))
+            name = registry.layer_name(child)
+            layers.append(
+                facts.Layer(
+                    name=name,
+                    kind=type(child).__name__,
+                    parameters=sum(p.numel() for p in own),
+                    trainable=sum(p.numel() for p in own if p.requires_grad),
+                    mode_sensitive=mode_sensitive(child),
+                    leaf=not any(True for _ in child.children()),
+                )
+            )
+        loaded = any(id(p) in registry.loaded for p in module.parameters())
+        compiled = type(module).__name__ == "OptimizedModule"
+        return facts.Model(name=type(module).__name__, layers=tuple(layers), compiled=compiled, loaded=loaded)
+
+
+def mode_sensitive(module: torch.nn.Module) -> bool:
+    """Whether a layer behaves differently in train and in eval mode."""
+    name = type(module).__name__
+    if "Dropout" in name or "DropPath" in name:
+        rate = getattr(module, "p", getattr(module, "drop_prob", 0.0))
+        return isinstance(rate, (int, float)) and rate > 0
+    if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+        return bool(module.track_running_stats)
+    if isinstance(module, torch.nn.RNNBase):
+        return module.dropout > 0 and module.num_layers > 1
+    if isinstance(module, torch.nn.MultiheadAttention):
+        return module.dropout > 0
+    return isinstance(module, torch.nn.RReLU)
+
+
+def _dense(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient if gradient.layout == torch.strided else gradient.coalesce().values()

@@ -1,0 +1,57 @@
+"""Statistics of many small blocks at once, in numpy: one pass over one flat array instead of one call per tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
+
+Array = NDArray[Any]
+
+
+class Blocks:
+    """Blocks of numbers laid end to end: `flat[starts[i]:starts[i + 1]]` is block i."""
+
+    def __init__(self, blocks: list[torch.Tensor]) -> None:
+        self.sizes = np.array([b.numel() for b in blocks], dtype=np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64) if blocks else np.empty(0, np.int64)
+        joined = torch.cat([b.reshape(-1).float() for b in blocks]) if blocks else torch.empty(0)
+        self.flat: Array = joined.cpu().numpy()
+
+    def sums(self, values: Array) -> Array:
+        return np.add.reduceat(values, self.starts) if len(values) else np.empty(0)
+
+    def norms(self) -> Array:
+        return np.sqrt(self.sums(self.flat.astype(np.float64) ** 2))
+
+    def means(self, values: Array | None = None) -> Array:
+        return self.sums(self.flat.astype(np.float64) if values is None else values) / np.maximum(self.sizes, 1)
+
+    def largest(self) -> Array:
+        return np.maximum.reduceat(np.abs(self.flat), self.starts) if len(self.flat) else np.empty(0)
+
+    def histograms(self) -> Array:
+        """Counts of |x| in half-decade bins, after one bin for zeros; non-finite values are in no bin."""
+        low, high = HISTOGRAM_DECADES
+        with np.errstate(divide="ignore", invalid="ignore"):
+            exponent = np.floor(2 * (np.log10(np.abs(self.flat)) - low))
+        bins = np.clip(exponent, -1, 2 * (high - low) - 1) + 1
+        finite = np.isfinite(self.flat)
+        block = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        index = (block * HISTOGRAM_BINS)[finite] + bins[finite].astype(np.int64)
+        return np.bincount(index, minlength=len(self.sizes) * HISTOGRAM_BINS).reshape(len(self.sizes), HISTOGRAM_BINS)
+
+
+def gradient_norms(gradients: list[torch.Tensor]) -> Array:
+    """The norm of every gradient: one fused call, one transfer."""
+    dense = [g if g.layout == torch.strided else g.coalesce().values() for g in gradients]
+    return torch.stack([n.float() for n in torch._foreach_norm(dense)]).cpu().numpy() if dense else np.empty(0)
+
+
+def total_norm(norms: Array) -> float:
+    return math.sqrt(float(np.sum(norms.astype(np.float64) ** 2)))

@@ -1,0 +1,162 @@
+"""Optimizers: what they hold, when they step, and whether old gradients were still there when new ones were added."""
+
+from __future__ import annotations
+
+import math
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sickbay import facts
+from sickbay.nouns import Place
+from sickbay.observe.observer import Observer, Site
+from sickbay.observe.places import expression, place_of, user_frame
+from sickbay.observe.registry import OptimizerEntry
+from sickbay.observe.syntax import receiver
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+CLOSE_LOOKS = 16
+"""For this many intervals a gradient that nobody was seen to clear is measured every time; then on sampled steps."""
+
+
+class OptimizerWatch(Observer):
+    """Facts about optimizers, the learning rate of each step, stale gradients."""
+
+    name = "optimizer"
+    sees = "optimizers: learning rates, call order and uncleared gradients"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.sites: list[Site] = []
+
+    def optimizer_built(self, optimizer: torch.optim.Optimizer, place: Place | None, frame: FrameType | None) -> None:
+        entry = self.session.registry.add_optimizer(optimizer, place, frame)
+        self.session.registry.claim(entry, optimizer)
+
+    def zeroed(self, owner: Any, key: Any) -> None:
+        registry = self.session.registry
+        if isinstance(owner, torch.optim.Optimizer):
+            entries = [registry.optimizer(owner)]
+        else:
+            held = {e.optimizer for p in owner.parameters() if (e := registry.entry(p)) is not None}
+            entries = [e for e in registry.optimizers if e.index in held]
+        for entry in entries:
+            entry.cleared = True
+            if entry.steps:
+                entry.zero_calls += 1
+            if entry.zeroed_at is None and key is not None:
+                entry.zeroed_at = place_of(*key)
+
+    def backward_begins(self, _: torch.Tensor, site: Site) -> None:
+        self.sites.append(site)
+        for entry in self.session.registry.optimizers:
+            entry.backwards += 1
+            if entry.steps and not entry.cleared and (entry.intervals < CLOSE_LOOKS or self.session.sampled):
+                self._look(entry)
+
+    def _look(self, entry: OptimizerEntry) -> None:
+        """Nobody called zero_grad since the last step: is the old gradient still there?"""
+        optimizer = entry.ref()
+        if optimizer is None:
+            return
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        strided = [g for g in gradients if g.layout == torch.strided]
+        if not gradients:
+            entry.cleared = True
+            return
+        norm = float(torch.stack([n.float() for n in torch._foreach_norm(strided)]).norm()) if strided else math.inf
+        if norm == 0.0:
+            entry.cleared = True
+
+    def step_begins(self, optimizer: torch.optim.Optimizer, key: Any, closure: bool) -> None:
+        entry = self.session.registry.optimizer(optimizer)
+        if entry.steps == 0:
+            self._first_step(entry, optimizer, key)
+        entry.closure |= closure
+        if closure:
+            return
+        for site in self.sites:
+            site.optimizers.add(entry.index)
+        looked = entry.intervals < CLOSE_LOOKS or self.session.sampled
+        if entry.steps and entry.backwards and looked:
+            entry.intervals += 1
+            if not entry.cleared:
+                self._stale(entry, optimizer)
+        # Without backward every gradient may be missing; the first few parameters tell, the rest are asked if they do.
+        if all(p.grad is None for group in optimizer.param_groups for p in group["params"][:8]):
+            entry.empty_steps += all(p.grad is None for group in optimizer.param_groups for p in group["params"])
+
+    def _stale(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
+        entry.stale += 1
+        entry.stale_first = self.session.step if entry.stale_first is None else entry.stale_first
+        entry.stale_last = self.session.step
+        gradients = [p.grad for g in optimizer.param_groups for p in g["params"] if p.grad is not None and p.grad.layout == torch.strided]
+        if gradients and entry.stale <= CLOSE_LOOKS:
+            norm = float(torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm())
+            entry.stale_norm = max(entry.stale_norm, norm) if math.isfinite(norm) else entry.stale_norm
+
+    def _first_step(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer, key: Any) -> None:
+        self.session.registry.claim(entry, optimizer)
+        if key is not None:
+            entry.stepped_at = place_of(*key)
+        if (frame := user_frame()) is not None:
+            entry.variable = receiver(expression(frame))
+
+    def step_ends(self, optimizer: torch.optim.Optimizer) -> None:
+        entry = self.session.registry.optimizer(optimizer)
+        entry.steps += 1
+        if not entry.closure:
+            entry.cleared = False
+        self.sites.clear()
+        suffix = f"@{entry.index}" if entry.index else ""
+        groups = optimizer.param_groups
+        rate = groups[0].get("lr") if groups else None
+        if rate is not None:
+            self.session.pulse["lr" + suffix] = float(rate) if not isinstance(rate, torch.Tensor) or rate.is_cpu else math.nan
+        if self.session.sampled:
+            self.session.registry.claim(entry, optimizer)
+            entry.groups = [_group(g) for g in groups[:16]]
+
+    def report(self) -> None:
+        entries = self.session.registry.optimizers
+        for e in entries:
+            for place in (e.built_at, e.stepped_at, e.zeroed_at):
+                self.session.keep_source(place)
+        self.session.writer.fact("optimizers", [_fact(e) for e in entries[:32]])
+
+
+def _group(group: dict[str, Any]) -> dict[str, Any]:
+    momentum = group.get("momentum", group.get("betas", (None,))[0] if group.get("betas") else None)
+    return {"parameters": len(group["params"]), "lr": _number(group.get("lr")), "weight_decay": _number(group.get("weight_decay")), "momentum": _number(momentum)}
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _fact(entry: OptimizerEntry) -> facts.Optimizer:
+    optimizer = entry.ref()
+    groups = entry.groups or ([_group(g) for g in optimizer.param_groups[:16]] if optimizer is not None else [])
+    return facts.Optimizer(
+        index=entry.index,
+        kind=entry.kind,
+        variable=entry.variable,
+        built_at=entry.built_at,
+        stepped_at=entry.stepped_at,
+        zeroed_at=entry.zeroed_at,
+        steps=entry.steps,
+        groups=tuple(facts.OptimizerGroup(**g) for g in groups),
+        parameters=entry.names[:2000],
+        zero_calls=entry.zero_calls,
+        intervals=entry.intervals,
+        stale_intervals=entry.stale,
+        stale_norm=entry.stale_norm or None,
+        stale_first=entry.stale_first,
+        stale_last=entry.stale_last,
+        empty_steps=entry.empty_steps,
+        backwards_per_step=entry.backwards / entry.steps if entry.steps else None,
+        closure=entry.closure,
+    )

@@ -1,0 +1,239 @@
+"""Draws a view as plain, quiet text: readable at 80 columns, without colour, and in a log file.
+
+No boxes, no background colours; code and diffs are never wrapped, so that they can be copied.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from sickbay.nouns import LEVELS
+from sickbay.report.excerpts import DiffLine, Excerpt
+from sickbay.report.markdown import PlainMarkdown
+from sickbay.report.view import CauseView, EvidenceView, View
+
+CAUSES = 3
+EVIDENCE = 3
+NOT_CHECKED = 5
+WIDEST = 96
+"""Longer lines of prose are hard to read, however wide the terminal."""
+GUTTER = 9
+
+TONE = {"sick": "bold red", "healthy": "bold green", "undecided": "bold yellow", "untrained": "bold yellow"}
+CERTAINTY = {"proven": "red", "likely": "yellow", "possible": "dim"}
+ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "─": "-", "×": "x", "‖": "|", "Δ": "d", "–": "-", "’": "'", "≥": ">=", "≤": "<="})
+
+
+class Explainable(Protocol):
+    """What `sickbay explain` and `sickbay causes` need of a cause."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+    @property
+    def cure(self) -> object: ...
+    @property
+    def explains(self) -> Iterable[str]: ...
+
+
+class _Page:
+    """Lines on a console: prose is wrapped, code is not, and nothing is ever taken for markup."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.width = max(40, min(console.width, WIDEST))
+
+    def line(self, *parts: str | tuple[str, str], indent: int = 0) -> None:
+        text = Text(" " * indent)
+        for part in parts:
+            content, style = (part, "") if isinstance(part, str) else part
+            text.append(self._speakable(content), style)
+        self.console.print(text, soft_wrap=True, highlight=False)
+
+    def prose(self, text: str, *, indent: int = 0, label: str = "", style: str = "", label_style: str = "dim", hang: int | None = None) -> None:
+        """A wrapped paragraph; `label` stands in the margin of its first line."""
+        hang = indent if hang is None else hang
+        lines = textwrap.wrap(self._speakable(text), self.width - max(indent, hang), break_long_words=False, break_on_hyphens=False) or [""]
+        margin = label.ljust(indent) if label else " " * indent
+        self.line((margin, label_style), (lines[0], style))
+        for line in lines[1:]:
+            self.line((line, style), indent=hang)
+
+    def _speakable(self, text: str) -> str:
+        """What the console's encoding cannot write is replaced, so that a report never ends in an encoding error."""
+        encoding = self.console.encoding or "utf-8"
+        if encoding.lower().replace("-", "") in ("utf8", "utf16"):
+            return text
+        return text.translate(ASCII).encode(encoding, "replace").decode(encoding)
+
+
+def render(view: View, console: Console) -> None:
+    """Print the report."""
+    page = _Page(console)
+    _header(page, view)
+    if not view.causes:
+        _short_footer(page, view)
+        return
+    for cause in view.causes[:CAUSES]:
+        page.line()
+        _cause(page, cause, alone=len(view.causes) == 1)
+    _more_causes(page, view.causes[CAUSES:])
+    page.line()
+    _not_checked(page, view)
+    _footer(page, view)
+
+
+def _header(page: _Page, view: View) -> None:
+    page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
+    title = "not trained" if view.verdict == "untrained" else view.verdict
+    page.prose(view.reason, indent=len(title) + 2, label=title.upper(), label_style=TONE[view.verdict])
+    facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
+    page.prose(" · ".join(f for f in facts if f), style="dim")
+    if view.run.loss:
+        page.prose(f"loss: {view.run.loss}", style="dim")
+
+
+def _short_footer(page: _Page, view: View) -> None:
+    """For a run without any cause: nothing to read on, so everything in a few lines."""
+    groups = [f"{what} ({why})" if why else what for what, why in view.not_checked]
+    if len(groups) > 3:
+        groups = [*groups[:3], f"and {len(groups) - 3} more (all in the HTML and JSON reports)"]
+    if groups:
+        page.prose("Not checked: " + "; ".join(groups) + ".", style="dim", hang=2)
+    if view.verdict != "untrained":
+        page.prose(view.run.overhead, style="dim")
+    place = ("Report: ", view.run.report) if view.run.report else ("Record: ", view.run.folder)
+    if place[1]:
+        page.line((place[0], "dim"), place[1])
+    if view.verdict != "healthy" or not view.run.report:
+        page.line(("Next: ", "dim"), (view.next[0][0], "bold"))
+
+
+def _cause(page: _Page, cause: CauseView, *, alone: bool) -> None:
+    number = "" if alone else f"{cause.rank}. "
+    page.prose(f"{number}{cause.title}", style="bold", hang=len(number))
+    page.line((cause.certainty, CERTAINTY[cause.certainty]), (f" · {cause.cause} {cause.code} · {cause.level}", "dim"))
+    page.line()
+    _seen(page, cause)
+    page.prose(cause.why, indent=GUTTER, label="Why")
+    _where(page, cause)
+    _fix(page, cause)
+    for i, told in enumerate(cause.consequences[:4]):
+        page.prose(told, indent=GUTTER, label="" if i else "Explains", hang=GUTTER + 2)
+    if len(cause.consequences) > 4:
+        page.prose(f"and {len(cause.consequences) - 4} more", indent=GUTTER)
+    page.prose(cause.sure, indent=GUTTER, label="Sure")
+
+
+def _seen(page: _Page, cause: CauseView) -> None:
+    for i, evidence in enumerate(cause.seen[:EVIDENCE]):
+        page.prose(_sentence(evidence), indent=GUTTER, label="" if i else "Seen")
+    if len(cause.seen) > EVIDENCE:
+        page.prose(f"and {len(cause.seen) - EVIDENCE} more of the kind", indent=GUTTER, style="dim")
+
+
+def _sentence(evidence: EvidenceView) -> str:
+    extra = ", ".join(x for x in (evidence.where, evidence.steps) if x)
+    return f"{evidence.text.rstrip('.')} ({extra})." if extra else evidence.text
+
+
+def _where(page: _Page, cause: CauseView) -> None:
+    if not cause.where and not cause.excerpts:
+        return
+    page.prose(cause.where or cause.excerpts[0].where, indent=GUTTER, label="Where")
+    for shown in cause.excerpts[:1]:
+        _code(page, shown)
+
+
+def _code(page: _Page, shown: Excerpt) -> None:
+    digits = len(str(shown.lines[-1].number))
+    room = page.width - GUTTER - digits - 5
+    for line in shown.lines:
+        text = line.text if line.guilty or len(line.text) <= room else line.text[: room - 1] + "…"
+        gutter = f"{'>' if line.guilty else ' '} {line.number:>{digits}} | "
+        gutter = gutter if text else gutter.rstrip()
+        page.line((gutter, "bold red" if line.guilty else "dim"), (text, "bold" if line.guilty else "dim"), indent=GUTTER)
+
+
+def _fix(page: _Page, cause: CauseView) -> None:
+    page.prose(cause.fix, indent=GUTTER, label="Fix")
+    for line in cause.diff:
+        page.line(_diff(line), indent=GUTTER)
+
+
+def _diff(line: DiffLine) -> tuple[str, str]:
+    if line.kind == "head":
+        return line.text, "dim"
+    sign, style = {"add": ("+", "green"), "remove": ("-", "red"), "same": (" ", "")}[line.kind]
+    return f"{sign} {line.text}".rstrip(), style
+
+
+def _more_causes(page: _Page, causes: tuple[CauseView, ...]) -> None:
+    if causes:
+        page.line()
+        page.prose("Less likely: " + ", ".join(f"{c.cause} ({c.certainty}, {c.confidence})" for c in causes))
+
+
+def _not_checked(page: _Page, view: View) -> None:
+    shown = view.not_checked[:NOT_CHECKED]
+    for i, (what, why) in enumerate(shown):
+        page.prose(f"{what}: {why}" if why else what, indent=13, label="" if i else "Not checked", style="dim", hang=15)
+    if more := len(view.not_checked) - len(shown):
+        page.prose(f"and {more} more, listed in the HTML and JSON reports", indent=13, style="dim")
+
+
+def _footer(page: _Page, view: View) -> None:
+    page.prose(view.run.overhead, indent=13, label="Overhead", style="dim")
+    if view.run.folder:
+        page.line(("Record".ljust(13), "dim"), (view.run.folder, "dim"))
+    if view.run.report:
+        page.line(("Report".ljust(13), "dim"), view.run.report)
+    for command, _ in view.next[:1]:
+        page.line(("Next".ljust(13), "dim"), (command, "bold"))
+
+
+def render_explanation(cause: Explainable, console: Console) -> None:
+    """Print what a cause's own file says about it."""
+    page = _Page(console)
+    page.line((f"{cause.name} {cause.code}", "bold"), (f" · {cause.level}", "dim"))
+    page.line()
+    console.print(PlainMarkdown(cause.doc), width=page.width, highlight=False)
+    page.line()
+    if cause.explains:
+        page.prose("Can bring about: " + ", ".join(sorted(cause.explains)), style="dim", hang=2)
+    if cause.cure:
+        page.prose(f"Cure that a trial can try: {_cure(cause.cure)}", style="dim", hang=2)
+
+
+def _cure(cure: object) -> str:
+    name = cure if isinstance(cure, str) else getattr(cure, "name", None) or getattr(cure, "__name__", None) or str(cure)
+    return str(name).replace("_", " ")
+
+
+def render_catalogue(causes: Iterable[Explainable], console: Console) -> None:
+    """Print every cause, one line each, by level."""
+    page = _Page(console)
+    everything = sorted(causes, key=lambda c: c.code)
+    widest = max((len(c.name) for c in everything), default=0)
+    for level in (*LEVELS, *sorted({c.level for c in everything} - set(LEVELS))):
+        members = [c for c in everything if c.level == level]
+        if not members:
+            continue
+        page.line((str(level), "bold"))
+        for cause in members:
+            indent = 2 + 6 + widest + 2
+            page.prose(cause.title.strip(), indent=indent, label=f"  {cause.code:<6}{cause.name}")
+        page.line()
+    page.line((f"{len(everything)} causes. `sickbay explain NAME` prints what one is, how it is known and how it is fixed.", "dim"))

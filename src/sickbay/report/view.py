@@ -1,0 +1,339 @@
+"""One plain view of a diagnosis: strings and numbers, already formatted. All renderers draw this and nothing else.
+
+    Diagnosis + Record -> View -> terminal, html, notebook
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Suspicion, Verdict
+from sickbay.record.reader import Record
+from sickbay.report import words
+from sickbay.report.charts import Chart, Mark, charts, marks, second_chart
+from sickbay.report.excerpts import DiffLine, Excerpt, diff_lines, excerpt, replacement
+from sickbay.report.layers import (
+    ActivationRow,
+    HeatMap,
+    LayerRow,
+    ParameterRow,
+    activation_rows,
+    heat_maps,
+    layer_rows,
+    parameter_rows,
+    time_shares,
+)
+from sickbay.report.tables import Table, environment, loaders, losses, optimizers, run_facts
+
+EXCERPTS = 3
+REPORT_FILE = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    kind: EvidenceKind
+    text: str
+    steps: str
+    """ "steps 0 to 119", or "" if the text already says it."""
+    where: str
+    numbers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseView:
+    rank: int
+    cause: str
+    code: str
+    level: str
+    title: str
+    certainty: Certainty
+    confidence: str
+    seen: tuple[EvidenceView, ...]
+    against: tuple[EvidenceView, ...]
+    why: str
+    where: str
+    excerpts: tuple[Excerpt, ...]
+    """The guilty line first; then other lines that the evidence points at."""
+    fix: str
+    diff: tuple[DiffLine, ...]
+    replacement: str
+    safety: Safety
+    consequences: tuple[str, ...]
+    """In words: what else this cause brought about."""
+    sure: str
+    """How sure, and why."""
+    marks: tuple[Mark, ...]
+    chart: str | None
+    """Key of the chart, besides the loss, that shows it best."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignView:
+    name: str
+    where: str
+    steps: str
+    strength: float
+    text: str
+    numbers: tuple[tuple[str, str], ...]
+    explained_by: str
+    """Cause that explains it, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    name: str
+    folder: str
+    report: str
+    """Path of the HTML report beside the record, or "" if there is none yet."""
+    script: str
+    command: str
+    steps: str
+    duration: str
+    ended: str
+    overhead: str
+    """A sentence."""
+    loss: str
+    """ "train 2.3 → 0.41, validation 2.3 → 0.5", or ""."""
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    verdict: Verdict
+    reason: str
+    run: RunView
+    causes: tuple[CauseView, ...]
+    signs: tuple[SignView, ...]
+    not_checked: tuple[tuple[str, str], ...]
+    next: tuple[tuple[str, str], ...]
+    """Commands worth running now, each with what it gives."""
+    charts: tuple[Chart, ...]
+    heat_maps: tuple[HeatMap, ...]
+    parameters: tuple[ParameterRow, ...]
+    parameters_left_out: int
+    activations: tuple[ActivationRow, ...]
+    activations_left_out: int
+    layers: tuple[LayerRow, ...]
+    layers_left_out: int
+    models: str
+    optimizers: Table
+    loaders: Table
+    losses: Table
+    environment: tuple[tuple[str, str], ...]
+    run_facts: tuple[tuple[str, str], ...]
+    time: tuple[tuple[str, float], ...]
+
+
+def build(diagnosis: Diagnosis, record: Record) -> View:
+    """Everything a report shows, for every kind of report."""
+    drawn = charts(record)
+    parameters, parameters_left_out = parameter_rows(record)
+    activations, activations_left_out = activation_rows(record)
+    layers, layers_left_out = layer_rows(record)
+    run = _run(diagnosis, record)
+    return View(
+        verdict=diagnosis.verdict,
+        reason=words.sentence(diagnosis.reason),
+        run=run,
+        causes=tuple(_cause(c, rank, diagnosis, record, drawn) for rank, c in enumerate(diagnosis.causes, 1)),
+        signs=_signs(diagnosis),
+        not_checked=_not_checked(diagnosis, record),
+        next=_next(diagnosis, run),
+        charts=drawn,
+        heat_maps=heat_maps(record),
+        parameters=parameters,
+        parameters_left_out=parameters_left_out,
+        activations=activations,
+        activations_left_out=activations_left_out,
+        layers=layers,
+        layers_left_out=layers_left_out,
+        models=_models(record),
+        optimizers=optimizers(record),
+        loaders=loaders(record),
+        losses=losses(record),
+        environment=environment(record),
+        run_facts=run_facts(record),
+        time=time_shares(record),
+    )
+
+
+def _cause(c: Suspicion, rank: int, diagnosis: Diagnosis, record: Record, drawn: tuple[Chart, ...]) -> CauseView:
+    folder = record.facts.run.cwd
+    diff = diff_lines(c.fix.diff)
+    return CauseView(
+        rank=rank,
+        cause=words.clean(c.cause),
+        code=words.clean(c.code),
+        level=c.level,
+        title=words.clean(c.title).strip().rstrip("."),
+        certainty=c.certainty,
+        confidence=words.percent(c.confidence),
+        seen=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind != "against"),
+        against=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind == "against"),
+        why=words.sentence(c.why),
+        where=words.place(c.place, folder),
+        excerpts=_excerpts(c, record),
+        fix=words.sentence(c.fix.text),
+        diff=diff,
+        replacement=replacement(diff),
+        safety=c.fix.safety,
+        consequences=_consequences(c, diagnosis),
+        sure=_sure(c),
+        marks=marks(c, rank, diagnosis),
+        chart=second_chart(c, diagnosis, (chart.key for chart in drawn)),
+    )
+
+
+def _evidence(e: Evidence, c: Suspicion, folder: str) -> EvidenceView:
+    text = words.sentence(e.text)
+    told = e.steps is None or all(str(s) in text.replace(",", "") for s in e.steps)
+    own_place = e.place if e.place and (c.place is None or _line(e.place) != _line(c.place)) else None
+    where = words.place(own_place, folder)
+    return EvidenceView(e.kind, text, "" if told else words.steps(e.steps), "" if where and where in text else where, _numbers(e.numbers.items()))
+
+
+def _numbers(items: object) -> tuple[tuple[str, str], ...]:
+    return tuple((words.plain(k), words.number(v)) for k, v in items)  # type: ignore[attr-defined]
+
+
+def _line(place: Place) -> tuple[str | None, int | None]:
+    return place.file, place.line
+
+
+def _excerpts(c: Suspicion, record: Record) -> tuple[Excerpt, ...]:
+    places = [p for p in (c.place, *(e.place for e in c.evidence if e.kind != "against")) if p]
+    found: dict[tuple[str | None, int | None], Excerpt] = {}
+    for place in places:
+        if _line(place) not in found and (shown := excerpt(place, record.sources, record.facts.run.cwd)):
+            found[_line(place)] = shown
+    return tuple(found.values())[:EXCERPTS]
+
+
+def _consequences(c: Suspicion, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The sign's own sentence where there is one sign of that name; a count where there are many."""
+    told = []
+    for name in c.consequences:
+        signs = [s for s in diagnosis.signs if s.name == name]
+        if not signs:
+            told.append(words.plain(name))
+        elif len(signs) == 1:
+            told.append(f"{words.plain(name)}: {words.clean(signs[0].text).rstrip('.')}")
+        else:
+            worst = max(signs, key=lambda s: s.strength)
+            told.append(f"{words.plain(name)} in {len(signs)} places, strongest in {words.clean(worst.where or 'the whole run')}")
+    return tuple(told)
+
+
+_KINDS = {"proof": "proof", "strong": "strong sign", "hint": "hint"}
+
+
+def _sure(c: Suspicion) -> str:
+    counts = {kind: sum(e.kind == kind for e in c.evidence) for kind in _KINDS}
+    grounds = words.listing(words.count(n, _KINDS[kind]) for kind, n in counts.items() if n) or "no evidence of its own"
+    against = [e for e in c.evidence if e.kind == "against"]
+    doubt = f"against it: {words.listing(words.clean(e.text).rstrip('.') for e in against)}" if against else "nothing found against it"
+    meaning = ", read from the program's own structure and calls without a threshold" if counts["proof"] else ""
+    return f"{c.certainty} ({words.percent(c.confidence)}): {grounds}{meaning}; {doubt}."
+
+
+def _signs(diagnosis: Diagnosis) -> tuple[SignView, ...]:
+    made = []
+    for sign in sorted(diagnosis.signs, key=lambda s: -s.strength):
+        by = next((c.cause for c in diagnosis.causes if sign.name in c.consequences or sign.name in c.explains), "")
+        numbers = _numbers(sign.numbers.items())
+        strength = min(1.0, max(0.0, float(sign.strength))) if sign.strength == sign.strength else 0.0
+        text = words.sentence(sign.text)
+        made.append(SignView(words.clean(sign.name), words.clean(sign.where or ""), words.steps(sign.steps), strength, text, numbers, words.clean(by)))
+    return tuple(made)
+
+
+def _not_checked(diagnosis: Diagnosis, record: Record) -> tuple[tuple[str, str], ...]:
+    """What shares a reason shares a line."""
+    by_why: dict[str, list[str]] = {}
+    for item in diagnosis.not_checked:
+        by_why.setdefault(words.clean(item.why).rstrip("."), []).append(words.clean(item.what))
+    if record.damage:
+        by_why[f"the file is damaged: {words.clean('; '.join(record.damage))}"] = ["parts of the record"]
+    return tuple((", ".join(dict.fromkeys(whats)), why) for why, whats in by_why.items())
+
+
+def _next(diagnosis: Diagnosis, run: RunView) -> tuple[tuple[str, str], ...]:
+    if diagnosis.verdict == "untrained":
+        return (("sickbay doctor", "says what of this environment works"),)
+    if diagnosis.causes:
+        return ((f"sickbay explain {words.clean(diagnosis.causes[0].cause)}", "what it is, how we know, false alarms, fixes"),)
+    return ((f"sickbay report {run.name} -o report.html", "the curves and layers behind this verdict"),)
+
+
+def _run(diagnosis: Diagnosis, record: Record) -> RunView:
+    summary, facts = diagnosis.run, record.facts.run
+    script = words.relative(summary.script or facts.script, facts.cwd)
+    epochs = f" in {words.count(summary.epochs, 'epoch')}" if summary.epochs else ""
+    return RunView(
+        name=words.clean(summary.name),
+        folder=_here(Path(summary.folder)) if summary.folder else "",
+        report=_here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
+        script=script,
+        command=" ".join((script, *(words.clean(a) for a in facts.argv[1:]))),
+        steps=words.count(summary.steps, "step") + epochs,
+        duration=words.duration(summary.seconds),
+        ended=_ended(diagnosis, record),
+        overhead=_overhead(diagnosis, record),
+        loss=_loss(record),
+        date=time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started)) if facts.started > 0 else "",
+    )
+
+
+def _here(path: Path) -> str:
+    """A path to type into this shell: the record is found from where the reader is, not from where the script ran."""
+    return words.relative(str(path), str(Path.cwd()))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _ended(diagnosis: Diagnosis, record: Record) -> str:
+    code, crash = diagnosis.run.exit, record.facts.crash
+    if crash:
+        where = words.place(crash.place, record.facts.run.cwd)
+        return f"ended by {words.clean(crash.kind)} at step {crash.step:,}" + (f", {where}" if where else "")
+    if code is None:
+        return "finished" if record.facts.run.finished else "still running"
+    if code == 0:
+        return "finished"
+    return f"exit code {code}" if isinstance(code, int) else f"ended by {words.clean(code)}"
+
+
+def _overhead(diagnosis: Diagnosis, record: Record) -> str:
+    share, facts = diagnosis.run.overhead, record.facts.run
+    if share is None or not math.isfinite(share):
+        return "Our own cost was not measured."
+    sampled = f"; {facts.sampled_steps:,} of {facts.steps:,} steps sampled in full" if facts.sampled_steps else ""
+    return f"Watching cost {words.percent(share)} of training time{sampled}."
+
+
+def _loss(record: Record) -> str:
+    parts = []
+    for name, label in (("loss/train", "train"), ("loss/eval", "validation")):
+        series = record.series(name)
+        if len(series):
+            ends = words.number(series.values[0]), words.number(series.values[-1])
+            parts.append(f"{label} {ends[0]} → {ends[1]}" if len(series) > 1 else f"{label} {ends[0]}")
+    return ", ".join(parts)
+
+
+def _models(record: Record) -> str:
+    told = []
+    for model in record.facts.models:
+        total = sum(layer.parameters for layer in model.layers)
+        trainable = sum(layer.trainable for layer in model.layers)
+        extra = f", {trainable:,} trainable" if trainable != total else ""
+        told.append(f"{words.clean(model.name)}: {words.count(total, 'parameter')}{extra}{', compiled' if model.compiled else ''}")
+    return "; ".join(told)

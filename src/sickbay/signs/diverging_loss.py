@@ -1,0 +1,57 @@
+"""The loss rises far above its start and stays there, or grows without bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, end, start
+from sickbay.signs.losses import judged_losses
+from sickbay.signs.registry import share, sign
+
+# Three times its start, for the last fifth of the run without one value back at the start: curricula, warm-ups and noisy
+# batches stay below this; a start of 0 (already solved) has no "times", so its noise counts too.
+FACTOR = 3.0
+NOISES = 10.0
+# A hundredfold rise within the last values before NaN or the end of the run is growth without bound, however few steps there were.
+EXPLODING = 100.0
+
+
+@sign("diverging-loss")
+def diverging_loss(record: Record) -> Iterator[Sign]:
+    for c, _ in judged_losses(record):
+        first, last = _start(c), end(c, 0.2)
+        exploding = _explodes(c, first)
+        if not exploding and not _stays_high(c, first, last.value):
+            continue
+        top = float(np.max(c.values))
+        since = int(c.steps[np.flatnonzero(c.values <= max(first, FACTOR * first))[-1]]) if np.any(c.values <= FACTOR * first) else int(c.steps[0])
+        yield Sign(
+            name="diverging-loss",
+            where=c.name,
+            steps=(since, int(c.steps[-1])),
+            strength=1.0 if exploding else share(last.value / max(first, 1e-12), 1.0, 10.0),
+            numbers={"start": first, "end": last.value, "highest": top, "exploding": float(exploding)},
+            text=f"the loss {'explodes' if exploding else 'rises'} from {first:.4g} to {float(c.values[-1]):.4g} (highest {top:.4g})",
+        )
+
+
+def _start(c: Curve) -> float:
+    # A divergence can take three steps: then only the very first value is a start.
+    return min(start(c).value, float(c.values[0])) if len(c) < 30 else start(c).value
+
+
+def _stays_high(c: Curve, first: float, last: float) -> bool:
+    tail = c.values[-max(5, len(c) // 5) :]
+    return len(c) >= 15 and last > FACTOR * first + NOISES * c.noise and float(np.min(tail)) > first
+
+
+def _explodes(c: Curve, first: float) -> bool:
+    if len(c) < 2 or first <= 0:
+        return False
+    tail = c.values[-5:]
+    grown = float(np.max(tail)) > EXPLODING * first and float(tail[-1]) > EXPLODING * first / 10
+    return grown and (c.first_nonfinite is not None or float(np.min(c.values[-max(2, len(c) // 10) :])) > first)

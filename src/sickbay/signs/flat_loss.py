@@ -1,0 +1,37 @@
+"""The training loss shows no descent from its first step on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.curves import end, fell, start
+from sickbay.signs.losses import judged_losses
+from sickbay.signs.registry import share, sign
+
+MINIMUM_STEPS = 30
+"""Below this, warm-up and noise hide any descent."""
+RISE = 1.5
+"""Above this times its start it is not flat: `diverging-loss` looks at that."""
+
+
+@sign("flat-loss")
+def flat_loss(record: Record) -> Iterator[Sign]:
+    for c, loss in judged_losses(record):
+        first, last = start(c), end(c)
+        if len(c) < MINIMUM_STEPS or fell(c) or last.value > RISE * first.value + 4 * last.error or first.value == 0:
+            continue
+        classes = next((h.classes for h in (loss.heads if loss else ()) if h.function == "cross_entropy" and h.classes), None)
+        chance = f"; guessing among {classes} classes gives {math.log(classes):.3g}" if classes and classes > 1 else ""
+        yield Sign(
+            name="flat-loss",
+            where=c.name,
+            steps=(int(c.steps[0]), int(c.steps[-1])),
+            strength=share(len(c), 0, 300),
+            numbers={"start": first.value, "end": last.value, "lowest": float(np.min(c.values)), "noise": c.noise},
+            text=f"the loss does not fall: {first.value:.4g} at the start, {last.value:.4g} at step {c.steps[-1]} (noise {c.noise:.2g}{chance})",
+        )

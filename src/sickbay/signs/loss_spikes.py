@@ -1,0 +1,46 @@
+"""Isolated jumps of the loss, from which it recovers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, running_median
+from sickbay.signs.losses import judged_losses
+from sickbay.signs.registry import share, sign
+
+MINIMUM_STEPS = 50
+WINDOW = 31
+# Batch losses have heavy tails: twelve robust standard deviations and three times the running level are beyond what
+# reshuffled batches of healthy runs in the ward show.
+DEVIATIONS = 12.0
+TIMES = 3.0
+
+
+@sign("loss-spikes")
+def loss_spikes(record: Record) -> Iterator[Sign]:
+    for c, _ in judged_losses(record):
+        spikes = _spikes(c) if len(c) >= MINIMUM_STEPS else np.empty(0, np.intp)
+        if len(spikes) == 0:
+            continue
+        highest = float(np.max(c.values[spikes]))
+        yield Sign(
+            name="loss-spikes",
+            where=c.name,
+            steps=(int(c.steps[spikes[0]]), int(c.steps[spikes[-1]])),
+            strength=share(len(spikes), 0, 10),
+            numbers={"count": len(spikes), "highest": highest, "noise": c.noise},
+            text=f"{len(spikes)} isolated jump{'s' if len(spikes) > 1 else ''} of the loss, the highest to {highest:.4g}",
+        )
+
+
+def _spikes(c: Curve) -> np.ndarray:
+    usual = running_median(c.values, WINDOW)
+    high = (c.values > usual + DEVIATIONS * c.noise) & (c.values > TIMES * usual) & (c.noise > 0)
+    high[:5] = False
+    starts = np.flatnonzero(high & ~np.concatenate([[False], high[:-1]]))
+    # Isolated: within the next tenth of a window it is back; a lasting rise is divergence, not a spike.
+    return np.array([i for i in starts if i + 5 < len(c) and np.min(c.values[i + 1 : i + 6]) < TIMES * usual[i]], dtype=np.intp)

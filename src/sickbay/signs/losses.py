@@ -1,0 +1,86 @@
+"""Which training losses can be judged by their curve, and what is known of the loss behind each curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.facts import Head, Loss
+from sickbay.nouns import Series
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, curve
+
+SUPERVISED = frozenset(
+    "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss huber_loss "
+    "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss soft_margin_loss poisson_nll_loss gaussian_nll_loss ctc_loss".split()
+)
+"""Losses that compare a prediction with a given target and that training is meant to bring down."""
+
+
+def training_losses(record: Record) -> Iterator[tuple[Curve, Loss | None]]:
+    """Each training loss's curve with the facts of the place that computes it."""
+    known = {loss.index: loss for loss in record.facts.losses}
+    for series in record.series_like("loss/train"):
+        if len(series):
+            yield curve(series), known.get(index(series))
+
+
+def judged_losses(record: Record) -> Iterator[tuple[Curve, Loss | None]]:
+    """The training losses that ought to fall: not one of several that work against each other, and never negative.
+
+    The losses of a GAN rise and fall with their opponent; policy gradients and log-likelihoods of densities cross zero,
+    so that neither their height nor their trend says how well training goes.
+    """
+    contested = adversarial(record)
+    for c, loss in training_losses(record):
+        if not contested and len(c) and float(np.min(c.values)) >= 0:
+            yield c, loss
+
+
+def adversarial(record: Record) -> bool:
+    """Whether two losses with different optimizers are trained side by side (GAN, actor and critic)."""
+    spans = {index(s): (int(s.steps[0]), int(s.steps[-1])) for s in record.series_like("loss/train") if len(s)}
+    owned = [x for x in record.facts.losses if x.optimizers]
+    for i, a in enumerate(owned):
+        for b in owned[i + 1 :]:
+            if not set(a.optimizers) & set(b.optimizers) and _overlap(spans.get(a.index), spans.get(b.index)):
+                return True
+    return False
+
+
+def _overlap(a: tuple[int, int] | None, b: tuple[int, int] | None) -> bool:
+    # Without curves nothing shows that they take turns one after the other: assume side by side, the silent side.
+    return a is None or b is None or max(a[0], b[0]) < min(a[1], b[1])
+
+
+def index(series: Series) -> int:
+    """The number of the loss or optimizer a series belongs to: 2 for "loss/train@2", 0 for "loss/train"."""
+    tail = series.name.rpartition("@")[2]
+    return int(tail) if "@" in series.name and tail.isdigit() else 0
+
+
+def supervised(loss: Loss | None) -> bool:
+    """Whether every part of the loss compares predictions with targets and is averaged plainly."""
+    return loss is not None and bool(loss.heads) and all(h.function in SUPERVISED and h.reduction in ("mean", "sum") for h in loss.heads)
+
+
+def chance_loss(record: Record, head: Head) -> float | None:
+    """The loss of the best constant prediction: entropy of the labels (ln C if their shares are not known)."""
+    if head.reduction != "mean" or head.label_smoothing:
+        return None
+    if head.function == "binary_cross_entropy_with_logits" and head.target_shape and math.prod(head.target_shape) == head.target_shape[0]:
+        return _entropy(record, 2)
+    if head.function == "cross_entropy" and head.classes and head.classes > 1 and head.target_dtype in ("", "int64", "torch.int64"):
+        return _entropy(record, head.classes)
+    return None
+
+
+def _entropy(record: Record, classes: int) -> float:
+    labels = record.facts.labels
+    counts = np.array(labels.histogram if labels else (), dtype=float)
+    if len(counts) != classes or counts.sum() < 10 * classes:
+        return math.log(classes)
+    p = counts[counts > 0] / counts.sum()
+    return float(-(p * np.log(p)).sum())

@@ -1,0 +1,32 @@
+"""Gradients that an optimizer steps on are NaN or infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.registry import sign
+
+# A gradient scaler (mixed precision) tries too large a scale now and then and skips the step: that is its way of working.
+# PyTorch's GradScaler doubles every 2,000 steps, so in the long run about one step in a thousand; up to 5 % while it settles.
+SKIPPED_SHARE = 0.05
+
+
+@sign("nonfinite-gradient")
+def nonfinite_gradient(record: Record) -> Iterator[Sign]:
+    for series in record.series_like("grad_norm"):
+        bad = np.flatnonzero(~np.isfinite(series.values))
+        if len(bad) == 0 or (len(bad) <= SKIPPED_SHARE * len(series) and bad[-1] < len(series) - 1 and len(series) > 20):
+            continue
+        first, last = int(series.steps[bad[0]]), int(series.steps[bad[-1]])
+        yield Sign(
+            name="nonfinite-gradient",
+            where=series.name,
+            steps=(first, last),
+            strength=1.0,
+            numbers={"first": first, "count": len(bad), "total": len(series)},
+            text=f"the gradient norm is not finite at {len(bad)} of {len(series)} steps, first at step {first}",
+        )

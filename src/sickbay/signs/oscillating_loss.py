@@ -1,0 +1,43 @@
+"""The loss swings up and down from step to step by more than a changing batch explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.curves import lag_one, level
+from sickbay.signs.losses import judged_losses
+from sickbay.signs.registry import share, sign
+
+MINIMUM_STEPS = 20
+# Independent noise has a lag-one correlation of 0 with a spread of 1/sqrt(n): at the 20 or more values used here -0.5 is
+# beyond its reach (over two standard errors at the fewest); an overshooting step gives values near -1.
+SWING = -0.5
+# Full-batch training at a good learning rate hovers at the edge of stability with small swings (Cohen et al. 2021); a
+# fifth of the level is no longer small.
+AMPLITUDE = 0.2
+
+
+@sign("oscillating-loss")
+def oscillating_loss(record: Record) -> Iterator[Sign]:
+    # With two or three batches per epoch in a fixed order, the data alternate, not the training.
+    if (record.facts.run.steps_per_epoch or 99.0) in (2.0, 3.0):
+        return
+    for c, _ in judged_losses(record):
+        tail = c.values[len(c) // 2 :]
+        if len(tail) < MINIMUM_STEPS:
+            continue
+        correlation, middle = lag_one(tail), level(tail, c.noise).value
+        swing = float(np.median(np.abs(np.diff(tail))))
+        if correlation < SWING and swing > AMPLITUDE * abs(middle) > 0:
+            yield Sign(
+                name="oscillating-loss",
+                where=c.name,
+                steps=(int(c.steps[len(c) // 2]), int(c.steps[-1])),
+                strength=share(correlation, SWING, -1.0),
+                numbers={"correlation": correlation, "swing": swing, "level": middle},
+                text=f"the loss swings by {swing:.3g} around {middle:.3g} with nearly every step (lag-one correlation {correlation:.2f})",
+            )

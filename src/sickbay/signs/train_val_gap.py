@@ -1,0 +1,35 @@
+"""Validation loss stays far above training loss, and the gap widens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.registry import share, sign
+from sickbay.signs.validation import comparisons
+
+TIMES = 2.0
+"""Half the loss on unseen data: below that, every finite data set shows a gap."""
+MATTERS = 0.1
+"""A gap of less than a tenth of the untrained loss is no gap worth telling, whatever the ratio (0.001 against 0.02)."""
+
+
+@sign("train-val-gap")
+def train_val_gap(record: Record) -> Iterator[Sign]:
+    for c in comparisons(record):
+        tail = max(2, len(c.validation) // 6)
+        train, validation = float(np.median(c.train_level[-tail:])), float(np.median(c.validation.values[-tail:]))
+        first = float(c.validation.values[0] - c.train_level[0])
+        gap = validation - train
+        if validation > TIMES * train and gap > MATTERS * c.begin and gap > first + 3 * c.validation.noise:
+            yield Sign(
+                name="train-val-gap",
+                where=c.validation.name,
+                steps=(int(c.validation.steps[0]), int(c.validation.steps[-1])),
+                strength=share(gap / c.begin, 0.0, 1.0),
+                numbers={"train": train, "validation": validation},
+                text=f"training loss ends at {train:.4g}, validation loss at {validation:.4g}, and the gap has widened",
+            )

@@ -1,0 +1,41 @@
+"""Every weight moves by so little per step that the whole run can hardly change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs.layers import nanmedian, weights
+from sickbay.signs.registry import share, sign
+
+# |update| / |weight| per step: about 1e-3 is healthy, 1e-6 is glacial (Karpathy; CS231n). 2e-4 is where a run of a few hundred
+# steps can no longer change a weight by much; so the way over the whole run counts too: the sum of all updates, even if
+# they all pointed the same way, is below 0.2 of the weight.
+PER_STEP = 2e-4
+WHOLE_RUN = 0.2
+MOST_LAYERS = 75
+"""Percentile over layers: when a quarter of the weights do move, it is not the learning rate that holds the others."""
+
+
+@sign("update-ratio-low")
+def update_ratio_low(record: Record) -> Iterator[Sign]:
+    columns = weights(record, record.family("update_ratio"))
+    if len(columns.steps) < 5 or not columns.parameters:
+        return
+    # The liveliest quarter of the run: warm-up at its start or a decay at its end do not make a rate too low.
+    by_frame = np.nanpercentile(np.nan_to_num(columns.values, nan=0.0, posinf=0.0), MOST_LAYERS, axis=1)
+    typical = float(np.percentile(by_frame, 75))
+    steps = float(columns.steps[-1] - columns.steps[0] + 1)
+    if 0 < typical < PER_STEP and typical * steps < WHOLE_RUN:
+        lowest = columns.parameters[int(np.argmin(nanmedian(columns.values, axis=0)))]
+        yield Sign(
+            name="update-ratio-low",
+            where=lowest.name,
+            steps=(int(columns.steps[0]), int(columns.steps[-1])),
+            strength=share(np.log10(typical), np.log10(PER_STEP), -7.0),
+            numbers={"ratio": typical, "whole_run": typical * steps},
+            text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {typical * steps:.1g}",
+        )

@@ -1,0 +1,58 @@
+"""Validation curves next to the training curve: shared by the three signs that compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, curve, start
+from sickbay.signs.losses import judged_losses
+
+MINIMUM_EVALUATIONS = 5
+"""Fewer points have no trend that chance could not give."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One validation curve with the training loss at the same steps."""
+
+    validation: Curve
+    train: Curve
+    train_level: np.ndarray
+    """Median training loss between two evaluations, one value for each evaluation."""
+    begin: float
+    """What an untrained model scores: the first training losses, or the first evaluation if that is higher."""
+
+
+def comparisons(record: Record) -> Iterator[Comparison]:
+    train = max((c for c, _ in judged_losses(record)), key=len, default=None)
+    if train is None:
+        return
+    for series in record.series_like("loss/eval"):
+        c = curve(series)
+        if len(c) >= MINIMUM_EVALUATIONS and c.nonfinite == 0 and float(np.min(c.values)) >= 0:
+            yield Comparison(c, train, _levels(c, train), max(start(train).value, float(c.values[0])))
+
+
+def _levels(validation: Curve, train: Curve) -> np.ndarray:
+    """Training loss at each evaluation: the median of the steps since the evaluation before it."""
+    edges = np.searchsorted(train.steps, validation.steps, side="right")
+    out = np.full(len(edges), np.nan)
+    for i, high in enumerate(edges):
+        low = edges[i - 1] if i else 0
+        if high > low:
+            out[i] = np.median(train.values[low:high])
+        elif i:
+            out[i] = out[i - 1]
+    return out
+
+
+def smoothed(values: np.ndarray) -> np.ndarray:
+    """Running median of three: one lucky or unlucky evaluation is no turning point."""
+    if len(values) < 3:
+        return values
+    inner = np.median(np.stack([values[:-2], values[1:-1], values[2:]]), axis=0)
+    return np.concatenate([[np.median(values[:2])], inner, [np.median(values[-2:])]])

@@ -1,0 +1,404 @@
+"""Runs the ward's patients under sickbay and counts how often the diagnosis is right.
+
+    python ward/scoreboard.py                          all patients of ward/
+    python ward/scoreboard.py --dir ../shared/ward-examples
+    python ward/scoreboard.py --sample 1 --exact --fail-under top1=0.9 --fail-under healthy=1
+
+Each patient is a folder: `train.py` is what a person wrote, `fixed.py` its healthy twin, `case.json` the label (see
+README.md beside this file). Scripts run unmodified, in a scratch copy of their folder, with one thread each.
+
+`--exact` also proves that watching is harmless: each `train.py` runs through fingerprint.py with and without sickbay,
+and every loss, gradient, weight, random number and printed line must be the same, to the bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+WARD = Path(__file__).resolve().parent
+FINGERPRINT = WARD / "fingerprint.py"
+HEALTHY = "healthy"
+HEALTHY_PER_SAMPLE = 4
+"""Healthy scripts drawn by `--sample` for each patient per cause: false alarms are what a tool like this dies of."""
+TIMEOUT = 180
+TIMINGS = re.compile(rb"\b\d+(\.\d+)?\s?(s|sec|secs|seconds|ms|min|it/s|samples/s|steps/s)\b|\b\d\d?:\d\d(:\d\d)?\b")
+METRICS = ("top1", "top1-or-acceptable", "top3", "healthy", "place", "exact")
+
+
+# ---- what is there to run --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Patient:
+    folder: Path
+    id: str
+    expected: tuple[str, ...]
+    acceptable: tuple[str, ...]
+    where: str | None
+
+    @property
+    def healthy(self) -> bool:
+        return self.expected == (HEALTHY,)
+
+    @property
+    def twin(self) -> bool:
+        return (self.folder / "fixed.py").exists()
+
+    @property
+    def line(self) -> tuple[str, int] | None:
+        """File and line of the mistake, where the label has them."""
+        match = re.search(r"([\w./-]+\.py):(\d+)", self.where or "")
+        return (match[1], int(match[2])) if match else None
+
+
+def find_patients(directories: Iterable[Path], only: Sequence[str] = (), causes: Sequence[str] = ()) -> list[Patient]:
+    found = []
+    for directory in directories:
+        for label in sorted(directory.glob("*/case.json")):
+            case = json.loads(label.read_text(encoding="utf-8"))
+            patient = Patient(label.parent, case["id"], tuple(case["expected"]), tuple(case["acceptable"]), case["where"])
+            if only and not any(fnmatch.fnmatch(patient.id, p) or p in patient.id for p in only):
+                continue
+            if causes and not set(causes) & set(patient.expected):
+                continue
+            found.append(patient)
+    return found
+
+
+def sample(patients: Sequence[Patient], per_cause: int) -> list[Patient]:
+    """The same `per_cause` patients of each cause every time (and more of the healthy), chosen by a hash of their ids."""
+    by_hash = sorted(patients, key=lambda p: hashlib.sha256(p.id.encode()).hexdigest())
+    taken: Counter[str] = Counter()
+    chosen = set()
+    for patient in by_hash:
+        cause = patient.expected[0]
+        if taken[cause] < per_cause * (HEALTHY_PER_SAMPLE if patient.healthy else 1):
+            taken[cause] += 1
+            chosen.add(patient.id)
+    return [p for p in patients if p.id in chosen]
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Result:
+    """One script under sickbay."""
+
+    id: str
+    script: str
+    seconds: float = 0.0
+    verdict: str = "error"
+    causes: list[str] = field(default_factory=list)
+    place: tuple[str | None, int | None] = (None, None)
+    """Of the first expected cause among the diagnoses, else of the first diagnosis."""
+    overhead: float | None = None
+    error: str = ""
+
+
+@dataclass
+class Exactness:
+    """One script with and without sickbay."""
+
+    id: str
+    script: str
+    same: bool | None = None
+    """None when the script isn't reproducible by itself, so nothing can be said."""
+    differs: list[str] = field(default_factory=list)
+    steps: int = 0
+    error: str = ""
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
+
+
+def run(command: Sequence[str | Path], folder: Path) -> tuple[int, bytes, str]:
+    """Exit code, standard output and the end of standard error."""
+    try:
+        done = subprocess.run(
+            [str(c) for c in command], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return -1, b"", f"stopped after {TIMEOUT} s"
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace").strip()[-600:]
+
+
+def sickbay() -> list[str]:
+    return [sys.executable, "-m", "sickbay"]
+
+
+def diagnose(patient: Patient, script: str) -> Result:
+    result = Result(patient.id, script)
+    with tempfile.TemporaryDirectory(prefix="ward-") as scratch:
+        folder = Path(shutil.copytree(patient.folder, Path(scratch) / patient.id))
+        out = Path(scratch) / "diagnosis.json"
+        started = time.monotonic()
+        code, _, complaint = run([*sickbay(), "run", "--quiet", "--json", out, script], folder)
+        result.seconds = time.monotonic() - started
+        try:
+            document = json.loads(out.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as e:
+            result.error = f"exit code {code}, no diagnosis ({e}): {complaint}"
+            return result
+    read_document(result, document, patient)
+    return result
+
+
+def read_document(result: Result, document: dict[str, Any], patient: Patient) -> None:
+    diagnoses = document["diagnoses"]
+    result.verdict = document["verdict"]
+    result.causes = [d["cause"] for d in diagnoses]
+    result.overhead = document["run"].get("overhead")
+    best = next((d for d in diagnoses if d["cause"] in patient.expected), diagnoses[0] if diagnoses else None)
+    place = (best or {}).get("place") or {}
+    result.place = (place.get("file"), place.get("line"))
+
+
+def compare(patient: Patient, script: str) -> Exactness:
+    """Run a script plainly and watched; a difference counts only if two plain runs do not differ in the same way."""
+    result = Exactness(patient.id, script)
+    plain = fingerprint(patient, script, watched=False)
+    watched = fingerprint(patient, script, watched=True)
+    result.error = "; ".join(str(arm["error"]) for arm in (plain, watched) if "error" in arm)
+    result.differs = differences(plain, watched)
+    result.steps = plain.get("steps", 0)
+    result.same = not result.differs and not result.error
+    if result.differs and not result.error:
+        own = differences(plain, fingerprint(patient, script, watched=False))
+        result.differs = [d for d in result.differs if d not in own]
+        result.same = False if result.differs else None
+    return result
+
+
+def differences(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+    return [key for key in sorted(a.keys() | b.keys()) if key != "error" and a.get(key) != b.get(key)]
+
+
+def fingerprint(patient: Patient, script: str, *, watched: bool) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="ward-") as scratch:
+        # The folder has the same name in both arms: scripts may print it.
+        folder = Path(shutil.copytree(patient.folder, Path(scratch) / patient.id))
+        out = Path(scratch) / "fingerprint.json"
+        prefix = [*sickbay(), "run", "--quiet"] if watched else [sys.executable]
+        code, printed, complaint = run([*prefix, FINGERPRINT, out, script], folder)
+        try:
+            values: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as e:
+            return {"error": f"{'watched' if watched else 'plain'}: exit code {code}, no fingerprint ({e}): {complaint}"}
+    printed = TIMINGS.sub(b"<time>", printed.replace(scratch.encode(), b""))
+    return values | {"exit code": code, "printed": hashlib.blake2b(printed).hexdigest()}
+
+
+class Progress:
+    """One line for each script that is done, from whichever thread."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.started = time.monotonic()
+        self.lock = threading.Lock()
+
+    def __call__(self, text: str) -> None:
+        with self.lock:
+            self.done += 1
+            print(f"[{self.done:3d}/{self.total} {time.monotonic() - self.started:4.0f}s] {text}", flush=True)
+
+
+def run_all(patients: Sequence[Patient], jobs: int, exact: bool) -> tuple[list[Result], list[Exactness]]:
+    scripts = [(p, script) for p in patients for script in (("train.py", "fixed.py") if p.twin else ("train.py",))]
+    watched = [(p, "train.py") for p in patients] if exact else []
+    progress = Progress(len(scripts) + len(watched))
+
+    def one_diagnosis(patient: Patient, script: str) -> Result:
+        result = diagnose(patient, script)
+        progress(describe(result, patient))
+        return result
+
+    def one_comparison(patient: Patient, script: str) -> Exactness:
+        result = compare(patient, script)
+        word = {True: "bit-exact", False: "NOT EXACT: " + (", ".join(result.differs) or result.error), None: "not reproducible by itself"}
+        progress(f"{patient.id}/{script}: {word[result.same]}")
+        return result
+
+    with ThreadPoolExecutor(jobs) as pool:
+        diagnosed = [pool.submit(one_diagnosis, *s) for s in scripts]
+        compared = [pool.submit(one_comparison, *s) for s in watched]
+        return [f.result() for f in diagnosed], [f.result() for f in compared]
+
+
+# ---- counting --------------------------------------------------------------------------------------------------------
+
+
+def is_healthy_script(patient: Patient, result: Result) -> bool:
+    return patient.healthy or result.script == "fixed.py"
+
+
+def place_right(patient: Patient, result: Result) -> bool:
+    file, line = result.place
+    return patient.line is not None and file is not None and Path(file).name == Path(patient.line[0]).name and line == patient.line[1]
+
+
+def describe(result: Result, patient: Patient) -> str:
+    name = f"{result.id}/{result.script}"
+    if result.error:
+        return f"{name}: ERROR {result.error}"
+    first = result.causes[0] if result.causes else "-"
+    said = result.verdict if result.verdict == HEALTHY else f"{result.verdict}: {first}"
+    if is_healthy_script(patient, result):
+        return f"{name}: {said}" + ("" if result.verdict == HEALTHY else "   <- FALSE ALARM")
+    right = "right" if first in patient.expected else "acceptable" if first in patient.acceptable else f"WRONG, expected {'/'.join(patient.expected)}"
+    where = "" if patient.line is None else ", right place" if place_right(patient, result) else f", said {line_of(result)} not {patient.where}"
+    return f"{name}: {said}   <- {right}{where}"
+
+
+def line_of(result: Result) -> str:
+    file, line = result.place
+    return f"{Path(file).name}:{line}" if file else "no place"
+
+
+def share(hits: Iterable[bool]) -> tuple[int, int]:
+    seen = list(hits)
+    return sum(seen), len(seen)
+
+
+def count(
+    patients: dict[str, Patient], results: Sequence[Result], exactness: Sequence[Exactness], known: frozenset[str]
+) -> dict[str, tuple[int, int]]:
+    """For each metric: how many were right, of how many. Sick patients count only if this version knows their cause."""
+    sick = [(p, r) for r in results if not is_healthy_script(p := patients[r.id], r) and set(p.expected) & known]
+    well = [r for r in results if is_healthy_script(patients[r.id], r)]
+    return {
+        "top1": share(r.causes[:1] != [] and r.causes[0] in p.expected for p, r in sick),
+        "top1-or-acceptable": share(r.causes[:1] != [] and r.causes[0] in p.expected + p.acceptable for p, r in sick),
+        "top3": share(bool(set(r.causes[:3]) & set(p.expected)) for p, r in sick),
+        "verdict sick": share(r.verdict == "sick" for _, r in sick),
+        "place": share(place_right(p, r) for p, r in sick if p.line),
+        "healthy": share(r.verdict == HEALTHY for r in well),
+        "healthy twins": share(r.verdict == HEALTHY for r in well if r.script == "fixed.py"),
+        "healthy scripts": share(r.verdict == HEALTHY for r in well if r.script != "fixed.py"),
+        "exact": share(bool(e.same) for e in exactness if e.same is not None),
+    }
+
+
+def confusion(patients: dict[str, Patient], results: Sequence[Result]) -> dict[str, Counter[str]]:
+    """What was said first (columns) for each expected cause (rows)."""
+    table: dict[str, Counter[str]] = {}
+    for r in results:
+        patient = patients[r.id]
+        row = HEALTHY if is_healthy_script(patient, r) else patient.expected[0]
+        said = r.verdict if r.verdict in (HEALTHY, "error", "untrained") or not r.causes else r.causes[0]
+        table.setdefault(row, Counter())[said] += 1
+    return table
+
+
+# ---- telling ---------------------------------------------------------------------------------------------------------
+
+
+def tell(counts: dict[str, tuple[int, int]], table: dict[str, Counter[str]], known: frozenset[str], seconds: float) -> None:
+    print("\nexpected cause                    n   said first")
+    for cause in sorted(table, key=lambda c: (c == HEALTHY, c not in known, c)):
+        row = table[cause]
+        note = "" if cause in known or cause == HEALTHY else "   (not in this version)"
+        said = ", ".join(f"{'OK' if name == cause else name} {n}" for name, n in row.most_common())
+        print(f"{cause:32s} {row.total():3d}   {said}{note}")
+    print()
+    for metric, (hits, total) in counts.items():
+        if total:
+            print(f"{metric:20s} {hits:3d} of {total:3d}   {hits / total:6.1%}")
+    healthy, total = counts["healthy"]
+    print(f"{'false alarms':20s} {total - healthy:3d} of {total:3d}")
+    print(f"{'time':20s} {seconds:.0f} s")
+
+
+def missed_gates(gates: Iterable[str], counts: dict[str, tuple[int, int]]) -> list[str]:
+    missed = []
+    for gate in gates:
+        metric, _, limit = gate.partition("=")
+        hits, total = counts[metric]
+        if total == 0:
+            missed.append(f"{metric}: nothing was counted, so {limit} cannot be shown")
+        elif hits / total < float(limit):
+            missed.append(f"{metric} is {hits / total:.3f} ({hits} of {total}), below {limit}")
+    return missed
+
+
+def catalogue_names() -> frozenset[str]:
+    from sickbay.causes import catalogue
+
+    return frozenset(catalogue())
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    def gate(text: str) -> str:
+        metric, _, limit = text.partition("=")
+        if metric not in METRICS or not re.fullmatch(r"[01](\.\d+)?", limit):
+            raise argparse.ArgumentTypeError(f"{text!r} is not METRIC=SHARE with METRIC one of {', '.join(METRICS)} and SHARE from 0 to 1")
+        return text
+
+    parser = argparse.ArgumentParser(description="Run the ward's patients and count right diagnoses.", allow_abbrev=False)
+    parser.add_argument("--dir", type=Path, action="append", metavar="FOLDER", help="folder of patients (repeatable; default: ward/)")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="patients whose id matches (repeatable)")
+    parser.add_argument("--causes", default="", metavar="A,B", help="patients of these causes (also `healthy`)")
+    parser.add_argument("--sample", type=int, metavar="N", help="N patients per cause, always the same ones")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scripts at a time (default 2)")
+    parser.add_argument("--exact", action="store_true", help="also compare each script with and without sickbay, to the bit")
+    parser.add_argument(
+        "--fail-under", type=gate, action="append", default=[], metavar="METRIC=SHARE", help=f"exit 1 below this; {', '.join(METRICS)}"
+    )
+    parser.add_argument("--results", type=Path, default=WARD / "results.json", metavar="FILE", help="where the results are written")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None, known_causes: Callable[[], frozenset[str]] = catalogue_names) -> int:
+    options = parse(argv)
+    known = known_causes()
+    patients = find_patients(options.dir or [WARD], options.only, [c for c in options.causes.split(",") if c])
+    if options.sample:
+        patients = sample([p for p in patients if p.healthy or set(p.expected) & known], options.sample)
+    if not patients:
+        print("no patient matches", file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    results, exactness = run_all(patients, options.jobs, options.exact)
+    seconds = time.monotonic() - started
+    by_id = {p.id: p for p in patients}
+    counts = count(by_id, results, exactness, known)
+    table = confusion(by_id, results)
+    tell(counts, table, known, seconds)
+    missed = missed_gates(options.fail_under, counts)
+    document = {
+        "counts": {metric: {"right": hits, "of": total} for metric, (hits, total) in counts.items()},
+        "confusion": table,
+        "not in this version": sorted({c for p in patients for c in p.expected if c not in known and c != HEALTHY}),
+        "seconds": round(seconds, 1),
+        "missed gates": missed,
+        "results": [asdict(r) for r in results],
+        "exactness": [asdict(e) for e in exactness],
+    }
+    options.results.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"{'results':20s} {options.results}")
+    for text in missed:
+        print(f"GATE MISSED: {text}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
