@@ -31,15 +31,22 @@ class Fingerprint:
         self.updates = hashlib.blake2b()
         self.backwards = 0
         self.steps = 0
+        self.inside = False
         self.registered: list[torch.Tensor] = []
 
     def install(self) -> None:
         original = torch.Tensor.backward
 
         def backward(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
-            self.backwards += 1
-            add(self.losses, tensor)
-            original(tensor, *args, **kwargs)
+            # Under a torch function mode torch calls Tensor.backward once more from inside: that is the same backward.
+            outermost, self.inside = not self.inside, True
+            try:
+                if outermost:
+                    self.backwards += 1
+                    add(self.losses, tensor)
+                original(tensor, *args, **kwargs)
+            finally:
+                self.inside = not outermost
 
         torch.Tensor.backward = backward  # type: ignore[assignment,method-assign]
         optimizer_hooks.register_optimizer_step_post_hook(self._stepped)

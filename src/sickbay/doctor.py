@@ -100,7 +100,9 @@ def _extras() -> Check:
     wanted.pop("dev", None)
     there = [name for name, packages in wanted.items() if all(map(_version, packages))]
     missing = [name for name in wanted if name not in there]
-    return Check("extras", "ok", f"installed: {', '.join(there) or 'none'}; not installed: {', '.join(missing) or 'none'} (none is needed for a diagnosis)")
+    return Check(
+        "extras", "ok", f"installed: {', '.join(there) or 'none'}; not installed: {', '.join(missing) or 'none'} (none is needed for a diagnosis)"
+    )
 
 
 def _requirements() -> list[str]:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,13 +118,19 @@ def list_runs(root: Path) -> list[ListedRun]:
 
 def _listed(folder: Path) -> ListedRun:
     info = RunInfo.load(folder)
-    verdict = ""
-    with suppress(OSError, ValueError, AttributeError):
-        verdict = str(json.loads((folder / DIAGNOSIS_FILE).read_text(encoding="utf-8")).get("verdict", ""))
+    verdict = _verdict(folder)
     if not info.started:
         info = replace(info, started=folder.stat().st_mtime)
     size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
     return ListedRun(folder, info, size, verdict, _is_running(info))
+
+
+def _verdict(folder: Path) -> str:
+    with suppress(OSError, ValueError, AttributeError):
+        document = json.loads((folder / DIAGNOSIS_FILE).read_text(encoding="utf-8"))
+        # The document knows three verdicts; a run without a record did not train.
+        return str(document.get("verdict", "")) if any(folder.glob("*" + SUFFIX)) else "untrained"
+    return ""
 
 
 def _is_running(info: RunInfo) -> bool:
@@ -234,6 +241,9 @@ def _completed(record: Record, info: RunInfo, limits: Sequence[tuple[str, str]])
     from sickbay.record.reader import with_facts
 
     run = record.facts.run
+    if not run.finished:  # killed: the facts are some seconds old, the series only a moment
+        newest = max((int(s.steps[-1]) + 1 for s in record.all_series.values() if len(s)), default=0)
+        run = replace(run, steps=max(run.steps, newest))
     known: dict[str, Any] = {"exit": info.exit if info.exit is not None else run.exit, "seconds": info.seconds or run.seconds}
     more = tuple(Limit(what=what, why=why) for what, why in limits)
     return with_facts(record, run=replace(run, **known), limits=record.facts.limits + more)
@@ -249,7 +259,13 @@ def _unseen(folder: Path, info: RunInfo) -> Record:
 
 
 def _script(info: RunInfo) -> str:
-    return next((w for w in info.command if w.endswith(".py")), " ".join(info.command[:3]))
+    """What to call the thing that was run: the script, the module, or the program."""
+    words = info.command
+    if "-c" in words[:4]:
+        return f"{Path(words[0]).name} -c"
+    if module := next((after for word, after in pairwise(words) if word == "-m"), None):
+        return module
+    return next((w for w in words if w.endswith(".py")), Path(words[0]).name if words else "")
 
 
 def bootstrap_errors(folder: Path) -> list[str]:

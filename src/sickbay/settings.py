@@ -49,12 +49,6 @@ def parse_count(value: object) -> int:
     return int(str(value))
 
 
-def parse_switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise SettingsError(f"{value!r} is not a switch: expected true or false")
-    return value
-
-
 def _option(default: Any, parse: Callable[[object], Any], show: str, metavar: str, describe: str) -> Any:
     return field(default=default, metadata={"parse": parse, "show": show, "metavar": metavar, "help": describe})
 
@@ -66,7 +60,6 @@ class Settings:
     budget: float = _option(0.02, parse_share, "2%", "SHARE", "Share of step time that watching may cost.")
     record_bytes: int = _option(64 * 2**20, parse_size, "64MB", "SIZE", "Largest size of one process's record on disk.")
     detail_steps: int = _option(4, parse_count, "4", "STEPS", "First steps that are measured in full, whatever they cost.")
-    samples: bool = _option(False, parse_switch, "off", "", "Keep samples of the data in the record, not only statistics.")
 
     def __post_init__(self) -> None:
         for f in fields(self):

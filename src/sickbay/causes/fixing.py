@@ -74,9 +74,9 @@ class Source:
         """The innermost statement that covers a line."""
         found: ast.stmt | None = None
         for node in ast.walk(self.tree):
-            if line and isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-                if found is None or node.lineno > found.lineno or (node.lineno == found.lineno and node.col_offset >= found.col_offset):
-                    found = node
+            covers = line is not None and isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+            if covers and isinstance(node, ast.stmt) and (found is None or (node.lineno, node.col_offset) >= (found.lineno, found.col_offset)):
+                found = node
         return found
 
     def function(self, node: ast.AST) -> ast.AST:

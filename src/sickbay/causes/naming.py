@@ -18,7 +18,11 @@ def optimizer_name(record: Record, optimizer: Optimizer) -> str:
             for call in source.calls(method, line=place.line):
                 if (owner := receiver(call)) is not None:
                     # scaler.step(optimizer)
-                    return source.segment(call.args[0]) if method == "step" and call.args and "scaler" in ast.unparse(owner).lower() else source.segment(owner)
+                    return (
+                        source.segment(call.args[0])
+                        if method == "step" and call.args and "scaler" in ast.unparse(owner).lower()
+                        else source.segment(owner)
+                    )
     return optimizer.variable or _assigned(record, optimizer.built_at) or "optimizer"
 
 
@@ -106,7 +110,9 @@ def _bindings(node: ast.AST) -> list[tuple[str, ast.AST | None]]:
         return [(str(k.value), v) for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)]
     if isinstance(node, ast.arguments):
         plain = node.args[len(node.args) - len(node.defaults) :]
-        return [(a.arg, d) for a, d in zip(plain, node.defaults, strict=True)] + [(a.arg, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+        return [(a.arg, d) for a, d in zip(plain, node.defaults, strict=True)] + [
+            (a.arg, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)
+        ]
     if isinstance(node, ast.Call):
         return _given(node)
     return []

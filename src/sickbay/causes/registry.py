@@ -71,9 +71,9 @@ def cause(
 
 @cache
 def catalogue() -> Mapping[str, Cause]:
-    """Every cause by name, in the order of codes."""
+    """Every cause by name, by level and code."""
     found = [_complete(declaration, module) for module in _modules() for declaration in vars(module).values() if isinstance(declaration, Declaration)]
-    return {c.name: c for c in sorted(found, key=lambda c: c.code)}
+    return {c.name: c for c in sorted(found, key=lambda c: (LEVELS.index(c.level), c.code))}
 
 
 def find(name_or_code: str) -> Cause:

@@ -31,13 +31,8 @@ def settings_options(function: F) -> F:
     """One option per field of `Settings`, given to the function under the field's name."""
     for f in reversed(fields(Settings)):
         name = NAMES.get(f.name, "--" + f.name.replace("_", "-"))
-        if f.type == "bool":
-            decorate = click.option(name, f.name, is_flag=True, default=f.default, help=f.metadata["help"])
-        else:
-            text = f"{f.metadata['help']}  [default: {f.metadata['show']}]"
-            decorate = click.option(
-                name, f.name, default=f.default, callback=_parse, metavar=f.metadata["metavar"], help=text, type=click.UNPROCESSED
-            )
+        text = f"{f.metadata['help']}  [default: {f.metadata['show']}]"
+        decorate = click.option(name, f.name, default=f.default, callback=_parse, metavar=f.metadata["metavar"], help=text, type=click.UNPROCESSED)
         function = decorate(function)
     return function
 

@@ -83,12 +83,16 @@ def show(diagnosis: Diagnosis, record: Record) -> None:
 
 def deliver(diagnosis: Diagnosis, record: Record, folder: Path, *, json_file: str | None, html: bool, quiet: bool) -> None:
     """Everything that `sickbay run` leaves at its end. One part that fails does not take the others with it."""
-    parts: list[tuple[str, Callable[[], Any]]] = [("the document could not be written", lambda: write(folder / DIAGNOSIS_FILE, document(diagnosis, record)))]
+    parts: list[tuple[str, Callable[[], Any]]] = [
+        ("the document could not be written", lambda: write(folder / DIAGNOSIS_FILE, document(diagnosis, record)))
+    ]
     if json_file:
         parts.append(("the document could not be written", lambda: write_json(diagnosis, record, json_file)))
     if html and diagnosis.verdict != "untrained":
         parts.append(("the HTML report could not be written", lambda: write_html(diagnosis, record, folder / REPORT_FILE)))
     if not quiet and json_file != "-":
+        if diagnosis.verdict != "untrained":
+            parts.append(("the report could not be shown", click.echo))  # an empty line: the script may have left the cursor anywhere
         parts.append(("the report could not be shown", lambda: show(diagnosis, record)))
     for failure, part in parts:
         with contained(failure, folder):

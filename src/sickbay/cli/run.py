@@ -79,8 +79,13 @@ def start(what: Command, folder: Path, settings: Settings, *, live: bool) -> End
     )
     info.save(folder)
     checkup = Checkup(folder)
+
+    def words() -> str:
+        pulse = read_pulse(folder)
+        return describe(pulse, checkup.text(pulse))
+
     try:
-        with live_line(lambda: describe(read_pulse(folder), checkup.text()), enabled=live):
+        with live_line(words, enabled=live):
             ending = run_child(what.argv, environment(folder, settings))
     except UsageError:
         for file in folder.iterdir():  # nothing was started: leave no run behind

@@ -91,7 +91,7 @@ def tell(error: BaseException) -> None:
     """One line in the run folder, for the supervisor to read."""
     line = " ".join(f"process {os.getpid()}: {type(error).__name__}: {error}".split())
     try:
-        with open(f"{os.environ[RUN_DIR]}/{ERRORS}", "a", encoding="utf-8") as f:  # noqa: PTH123
+        with open(f"{os.environ[RUN_DIR]}/{ERRORS}", "a", encoding="utf-8") as f:
             f.write(line + "\n")
     except Exception:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from sickbay.nouns import Diagnosis, Family, Series, Suspicion
 from sickbay.record.reader import Record
 from sickbay.report import words
 
-POINTS = 300
-"""Points per line, a few pixels each; a longer series is drawn by its medians within the range of its extremes."""
+POINTS = 600
+"""Points of a series that are all drawn; a longer one is drawn by the medians of its stretches, within their extremes."""
+STRETCHES = 300
 LINES = 8
 """Lines per chart. More than eight cannot be told apart by colour."""
 HEALTHY_UPDATE = (1e-4, 1e-2)
@@ -62,15 +64,15 @@ class Chart:
     """Where healthy values lie."""
 
 
-def decimate(series: Series, limit: int = POINTS) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Steps, medians, lows and highs of at most `limit` stretches. A short series comes back as it is, without lows and highs."""
+def decimate(series: Series) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Steps, medians, lows and highs of stretches. A short series comes back as it is, without lows and highs."""
     n = len(series)
-    if n <= limit:
+    if n <= POINTS:
         nothing = np.empty(0)
         return series.steps, series.values, nothing, nothing
-    edges = np.linspace(0, n, limit + 1).astype(np.intp)
-    rows = np.full((limit, 3), np.nan)
-    for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    edges = np.linspace(0, n, STRETCHES + 1).astype(np.intp)
+    rows = np.full((STRETCHES, 3), np.nan)
+    for i, (start, stop) in enumerate(pairwise(edges)):
         part = series.values[start:stop]
         part = part[np.isfinite(part)]
         if len(part):
@@ -145,13 +147,13 @@ def _updates(record: Record) -> Chart | None:
     if not family.names or not len(family.steps):
         return None
     low, middle, high = across(family, (0.0, 0.5, 1.0))
-    pairs = [(s, line(label, role, s)) for s, label, role in ((high, "largest", "soft"), (middle, "median", "plain"), (low, "smallest", "soft"))]
+    lines = (line("largest", "soft", high), line("median", "plain", middle), line("smallest", "soft", low))
     middle_now = words.number(middle.values[-1])
     caption = (
         f"Size of each update relative to the weights it changes, across {words.count(len(family.names), 'parameter tensor')}: "
         f"median {middle_now} at step {middle.steps[-1]:,}. About 0.001 is healthy; the band spans 0.0001 to 0.01."
     )
-    return Chart("updates", "Update-to-weight ratio", caption, tuple(drawn for _, drawn in pairs), True, HEALTHY_UPDATE)
+    return Chart("updates", "Update-to-weight ratio", caption, lines, True, HEALTHY_UPDATE)
 
 
 def across(family: Family, quantiles: tuple[float, ...]) -> list[Series]:
@@ -163,15 +165,21 @@ def across(family: Family, quantiles: tuple[float, ...]) -> list[Series]:
     return [Series(f"{family.name} q{q:g}", family.steps[measured], row) for q, row in zip(quantiles, rows, strict=True)]
 
 
+ACTIVATIONS: tuple[tuple[str, str, Role], ...] = (
+    ("activation_dead", "dead units", "train"),
+    ("activation_saturated", "saturated", "eval"),
+    ("activation_zero", "zeros", "soft"),
+)
+
+
 def _activations(record: Record) -> Chart | None:
     pairs = []
-    for name, label, role in (("activation_dead", "dead units", "train"), ("activation_saturated", "saturated", "eval"), ("activation_zero", "zeros", "soft")):
+    for name, label, role in ACTIVATIONS:
         family = record.family(name)
         if family.names and len(family.steps):
             worst = across(family, (1.0,))[0]
-            pairs.append((worst, line(label, role, worst)))  # type: ignore[arg-type]
-    chart = _chart("activations", "Activation health, worst layer", pairs, log=False)
-    return chart
+            pairs.append((worst, line(label, role, worst)))
+    return _chart("activations", "Activation health, worst layer", pairs, log=False)
 
 
 def charts(record: Record) -> tuple[Chart, ...]:
@@ -183,7 +191,12 @@ def charts(record: Record) -> tuple[Chart, ...]:
     rates = _named(record, "lr", "learning rate", "plain")
     made = (
         _chart("loss", "Loss", losses, log=positive and _spread(finite) > 2),
-        _chart("accuracy", "Accuracy", _named(record, "accuracy/train", "train", "train") + _named(record, "accuracy/eval", "validation", "eval"), log=False),
+        _chart(
+            "accuracy",
+            "Accuracy",
+            _named(record, "accuracy/train", "train", "train") + _named(record, "accuracy/eval", "validation", "eval"),
+            log=False,
+        ),
         _chart("gradient", "Gradient norm, all parameters", norms + _named(record, "clip_norm", "before clipping", "soft"), log=True),
         _updates(record),
         _activations(record),

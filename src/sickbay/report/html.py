@@ -50,19 +50,23 @@ def render(view: View) -> str:
     complete = all(library)
     scripts = [_inline(code) for code in (library[0] if complete else None, *(_template_text(n) for n in SCRIPTS)) if code]
     styles = [_inline(code) for code in (library[1] if complete else None, *(_template_text(n) for n in STYLES)) if code]
-    return _environment().get_template("report.html.j2").render(
-        view=view,
-        charts={chart.key: chart for chart in view.charts},
-        open_causes=OPEN_CAUSES,
-        data=_data(view),
-        scripts=scripts,
-        styles=styles,
-        interactive=complete,
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            view=view,
+            charts={chart.key: chart for chart in view.charts},
+            open_causes=OPEN_CAUSES,
+            data=_data(view),
+            scripts=scripts,
+            styles=styles,
+            interactive=complete,
+        )
     )
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters |= {"percent": words.percent, "sketch": sketch, "breakable": breakable}
     return made
@@ -141,7 +145,8 @@ class Sketch:
 
 
 def sketch(chart: Chart) -> Sketch | None:
-    points = [(s, v) for drawn in chart.lines for s, v in zip(drawn.steps, drawn.values, strict=True) if v is not None and (v > 0 or not chart.log)]
+    everything = [pair for drawn in chart.lines for pair in zip(drawn.steps, drawn.values, strict=True)]
+    points = [(s, v) for s, v in everything if v is not None and (v > 0 or not chart.log)]
     if not points:
         return None
     scale = math.log10 if chart.log else float

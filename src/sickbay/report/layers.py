@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -96,11 +97,11 @@ def _heat_map(record: Record, key: str, title: str, caption: str, *, columns: in
         return None
     values = _with_nonfinite(record, family)
     edges = np.unique(np.linspace(0, len(family.steps), min(columns, len(family.steps)) + 1).astype(np.intp))
-    table = np.stack([_largest(values[a:b], axis=0) for a, b in zip(edges[:-1], edges[1:], strict=True)], axis=1)
+    table = np.stack([_largest(values[a:b], axis=0) for a, b in pairwise(edges)], axis=1)
     names = [words.clean(n) for n in family.names]
     if len(names) > HEAT_ROWS:
         groups = np.unique(np.linspace(0, len(names), HEAT_ROWS + 1).astype(np.intp))
-        spans = list(zip(groups[:-1], groups[1:], strict=True))
+        spans = list(pairwise(groups))
         table = np.stack([_largest(table[a:b], axis=0) for a, b in spans])
         names = [names[a] if b - a == 1 else f"{names[a]} to {names[b - 1]}" for a, b in spans]
     return HeatMap(
@@ -125,9 +126,11 @@ def _with_nonfinite(record: Record, family: Family) -> NDArray[np.float64]:
     broken = np.zeros(len(family.steps), dtype=bool)
     for series in (*record.series_like("grad_norm"), *record.series_like("loss/train")):
         broken |= np.isin(family.steps, series.steps[~np.isfinite(series.values)])
-    measured = ~np.isnan(family.values).all(axis=0)
-    values = np.where(np.isinf(family.values), np.inf, family.values)
-    return np.where(np.isnan(values) & broken[:, None] & measured[None, :], np.inf, values)
+    missing = np.isnan(family.values)
+    unknown_layer = missing.all(axis=0, keepdims=True)
+    empty_step = missing.all(axis=1, keepdims=True)
+    nan_itself = missing & broken[:, None] & (~unknown_layer | empty_step)
+    return np.where(nan_itself | np.isinf(family.values), np.inf, family.values)
 
 
 def parameter_rows(record: Record) -> tuple[tuple[ParameterRow, ...], int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -22,4 +24,4 @@ class _Code(markdown.CodeBlock):
 
 
 class PlainMarkdown(markdown.Markdown):
-    elements = {**markdown.Markdown.elements, "heading_open": _Heading, "fence": _Code, "code_block": _Code}
+    elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading, "fence": _Code, "code_block": _Code}

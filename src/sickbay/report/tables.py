@@ -91,7 +91,8 @@ def run_facts(record: Record) -> tuple[tuple[str, str], ...]:
     run = record.facts.run
     per_epoch = words.number(run.steps_per_epoch) if run.steps_per_epoch else ""
     pairs = (
-        ("folder", run.cwd), ("arguments", " ".join(run.argv[1:])), ("forward passes", f"{run.forwards:,}"), ("backward passes", f"{run.backwards:,}"),
+        ("folder", run.cwd), ("arguments", " ".join(run.argv[1:])),
+        ("forward passes", f"{run.forwards:,}"), ("backward passes", f"{run.backwards:,}"),
         ("steps per epoch", per_epoch), ("training time", words.duration(run.training_seconds) if run.training_seconds else ""),
         ("record", str(record.path) if record.path else ""),
     )  # fmt: skip

@@ -26,7 +26,8 @@ GUTTER = 9
 
 TONE = {"sick": "bold red", "healthy": "bold green", "undecided": "bold yellow", "untrained": "bold yellow"}
 CERTAINTY = {"proven": "red", "likely": "yellow", "possible": "dim"}
-ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "─": "-", "×": "x", "‖": "|", "Δ": "d", "–": "-", "’": "'", "≥": ">=", "≤": "<="})
+ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "•": "*", "─": "-", "×": "x", "‖": "|", "Δ": "d", "–": "-", "’": "'", "≥": ">=", "≤": "<="})
+"""What stands for our signs where a console cannot write them."""
 
 
 class Explainable(Protocol):
@@ -60,9 +61,14 @@ class _Page:
         for part in parts:
             content, style = (part, "") if isinstance(part, str) else part
             text.append(self._speakable(content), style)
+        self.print(text)
+
+    def print(self, text: Text) -> None:
+        if (plain := self._speakable(text.plain)) != text.plain:
+            text = Text(plain)
         self.console.print(text, soft_wrap=True, highlight=False)
 
-    def prose(self, text: str, *, indent: int = 0, label: str = "", style: str = "", label_style: str = "dim", hang: int | None = None) -> None:
+    def prose(self, text: str, *, indent: int = 0, hang: int | None = None, label: str = "", style: str = "", label_style: str = "dim") -> None:
         """A wrapped paragraph; `label` stands in the margin of its first line."""
         hang = indent if hang is None else hang
         lines = textwrap.wrap(self._speakable(text), self.width - max(indent, hang), break_long_words=False, break_on_hyphens=False) or [""]
@@ -106,18 +112,16 @@ def _header(page: _Page, view: View) -> None:
 
 
 def _short_footer(page: _Page, view: View) -> None:
-    """For a run without any cause: nothing to read on, so everything in a few lines."""
-    groups = [f"{what} ({why})" if why else what for what, why in view.not_checked]
-    if len(groups) > 3:
-        groups = [*groups[:3], f"and {len(groups) - 3} more (all in the HTML and JSON reports)"]
-    if groups:
-        page.prose("Not checked: " + "; ".join(groups) + ".", style="dim", hang=2)
+    """For a run without any cause there is nothing to read on: a few lines. Reasons of what was not checked are in the reports."""
+    if whats := [what for what, _ in view.not_checked]:
+        more = f" and {len(whats) - 4} more" if len(whats) > 4 else ""
+        page.prose(f"Not checked: {', '.join(whats[:4])}{more} (why: in the reports)", style="dim", hang=2)
     if view.verdict != "untrained":
         page.prose(view.run.overhead, style="dim")
     place = ("Report: ", view.run.report) if view.run.report else ("Record: ", view.run.folder)
     if place[1]:
         page.line((place[0], "dim"), place[1])
-    if view.verdict != "healthy" or not view.run.report:
+    if view.verdict != "healthy":
         page.line(("Next: ", "dim"), (view.next[0][0], "bold"))
 
 
@@ -209,12 +213,23 @@ def render_explanation(cause: Explainable, console: Console) -> None:
     page = _Page(console)
     page.line((f"{cause.name} {cause.code}", "bold"), (f" · {cause.level}", "dim"))
     page.line()
-    console.print(PlainMarkdown(cause.doc), width=page.width, highlight=False)
+    _markdown(page, cause.doc)
     page.line()
     if cause.explains:
         page.prose("Can bring about: " + ", ".join(sorted(cause.explains)), style="dim", hang=2)
     if cause.cure:
         page.prose(f"Cure that a trial can try: {_cure(cause.cure)}", style="dim", hang=2)
+
+
+def _markdown(page: _Page, text: str) -> None:
+    """Rendered, then printed line by line: without padding to the right, and with one blank line where there are more."""
+    blank = True
+    for segments in page.console.render_lines(PlainMarkdown(text), page.console.options.update(width=page.width), pad=False):
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        line.rstrip()
+        if line.plain or not blank:
+            page.print(line)
+        blank = not line.plain
 
 
 def _cure(cure: object) -> str:

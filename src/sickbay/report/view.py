@@ -1,16 +1,17 @@
 """One plain view of a diagnosis: strings and numbers, already formatted. All renderers draw this and nothing else.
 
-    Diagnosis + Record -> View -> terminal, html, notebook
+Diagnosis + Record -> View -> terminal, html, notebook
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Suspicion, Verdict
+from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Sign, Suspicion, Verdict
 from sickbay.record.reader import Record
 from sickbay.report import words
 from sickbay.report.charts import Chart, Mark, charts, marks, second_chart
@@ -192,11 +193,17 @@ def _evidence(e: Evidence, c: Suspicion, folder: str) -> EvidenceView:
     told = e.steps is None or all(str(s) in text.replace(",", "") for s in e.steps)
     own_place = e.place if e.place and (c.place is None or _line(e.place) != _line(c.place)) else None
     where = words.place(own_place, folder)
-    return EvidenceView(e.kind, text, "" if told else words.steps(e.steps), "" if where and where in text else where, _numbers(e.numbers.items()))
+    return EvidenceView(
+        kind=e.kind,
+        text=text,
+        steps="" if told else words.steps(e.steps),
+        where="" if where and where in text else where,
+        numbers=_numbers(e.numbers),
+    )
 
 
-def _numbers(items: object) -> tuple[tuple[str, str], ...]:
-    return tuple((words.plain(k), words.number(v)) for k, v in items)  # type: ignore[attr-defined]
+def _numbers(numbers: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
+    return tuple((words.plain(name), words.number(value)) for name, value in numbers.items())
 
 
 def _line(place: Place) -> tuple[str | None, int | None]:
@@ -240,14 +247,20 @@ def _sure(c: Suspicion) -> str:
 
 
 def _signs(diagnosis: Diagnosis) -> tuple[SignView, ...]:
-    made = []
-    for sign in sorted(diagnosis.signs, key=lambda s: -s.strength):
-        by = next((c.cause for c in diagnosis.causes if sign.name in c.consequences or sign.name in c.explains), "")
-        numbers = _numbers(sign.numbers.items())
-        strength = min(1.0, max(0.0, float(sign.strength))) if sign.strength == sign.strength else 0.0
-        text = words.sentence(sign.text)
-        made.append(SignView(words.clean(sign.name), words.clean(sign.where or ""), words.steps(sign.steps), strength, text, numbers, words.clean(by)))
-    return tuple(made)
+    return tuple(_sign(sign, diagnosis) for sign in sorted(diagnosis.signs, key=lambda s: -s.strength))
+
+
+def _sign(sign: Sign, diagnosis: Diagnosis) -> SignView:
+    by = next((c.cause for c in diagnosis.causes if sign.name in c.consequences or sign.name in c.explains), "")
+    return SignView(
+        name=words.clean(sign.name),
+        where=words.clean(sign.where or ""),
+        steps=words.steps(sign.steps),
+        strength=min(1.0, max(0.0, sign.strength)) if math.isfinite(sign.strength) else 0.0,
+        text=words.sentence(sign.text),
+        numbers=_numbers(sign.numbers),
+        explained_by=words.clean(by),
+    )
 
 
 def _not_checked(diagnosis: Diagnosis, record: Record) -> tuple[tuple[str, str], ...]:

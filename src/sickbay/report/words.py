@@ -28,7 +28,7 @@ def number(value: float | None) -> str:
     if value == int(value) and size < 1e7:
         return f"{int(value):,}"
     if 1e-3 <= size < 1e4:
-        return f"{value:.4g}"
+        return f"{value:,.4g}"
     if 1e4 <= size < 1e7:
         return f"{value:,.0f}"
     mantissa, exponent = f"{value:.2e}".split("e")

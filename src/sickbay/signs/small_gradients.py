@@ -23,7 +23,9 @@ def small_gradients(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("grad_norm"))
     if len(columns.steps) < 3 or not columns.parameters:
         return
-    early = in_steps(columns, float(columns.steps[0]) + 1, max(float(columns.steps[-1]) * EARLY, float(columns.steps[min(4, len(columns.steps) - 1)])))
+    early = in_steps(
+        columns, float(columns.steps[0]) + 1, max(float(columns.steps[-1]) * EARLY, float(columns.steps[min(4, len(columns.steps) - 1)]))
+    )
     size = nanmedian(root_mean_square(early), axis=0)
     typical = float(nanmedian(size[None, :], axis=1)[0])
     if np.isfinite(typical) and typical < TINY:

@@ -24,7 +24,7 @@ def train_val_gap(record: Record) -> Iterator[Sign]:
         train, validation = float(np.median(c.train_level[-tail:])), float(np.median(c.validation.values[-tail:]))
         first = float(c.validation.values[0] - c.train_level[0])
         gap = validation - train
-        if validation > TIMES * train and gap > MATTERS * c.begin and gap > first + 3 * c.validation.noise:
+        if c.comparable and validation > TIMES * train and gap > MATTERS * c.begin and gap > first + 3 * c.validation.noise:
             yield Sign(
                 name="train-val-gap",
                 where=c.validation.name,

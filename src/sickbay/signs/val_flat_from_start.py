@@ -22,7 +22,7 @@ def val_flat_from_start(record: Record) -> Iterator[Sign]:
     for c in comparisons(record):
         train = float(np.median(c.train_level[-2:]))
         best = float(np.min(smoothed(c.validation.values)))
-        if train < TRAIN_FELL * c.begin and best > (1 - VALIDATION_FELL) * c.begin:
+        if c.comparable and train < TRAIN_FELL * c.begin and best > (1 - VALIDATION_FELL) * c.begin:
             yield Sign(
                 name="val-flat-from-start",
                 where=c.validation.name,

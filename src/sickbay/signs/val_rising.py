@@ -43,6 +43,14 @@ def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train:
         where=c.validation.name,
         steps=(int(steps[turn]), int(steps[-1])),
         strength=share((last - best) / best, RISE_OF_BEST, 2.0),
-        numbers={"best": best, "best_step": float(steps[turn]), "end": last, "won": won, "train_then": train[0], "train_end": train[1], "turn": float(turn)},
+        numbers={
+            "best": best,
+            "best_step": float(steps[turn]),
+            "end": last,
+            "won": won,
+            "train_then": train[0],
+            "train_end": train[1],
+            "turn": float(turn),
+        },
         text=f"validation loss rises from {best:.4g} at step {steps[turn]} to {last:.4g} while training loss falls from {train[0]:.4g} to {train[1]:.4g}",
     )

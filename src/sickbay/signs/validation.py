@@ -25,6 +25,8 @@ class Comparison:
     """Median training loss between two evaluations, one value for each evaluation."""
     begin: float
     """What an untrained model scores: the first training losses, or the first evaluation if that is higher."""
+    comparable: bool
+    """Whether both losses are on one scale (one may be a sum, or lack a penalty)."""
 
 
 def comparisons(record: Record) -> Iterator[Comparison]:
@@ -34,7 +36,8 @@ def comparisons(record: Record) -> Iterator[Comparison]:
     for series in record.series_like("loss/eval"):
         c = curve(series)
         if len(c) >= MINIMUM_EVALUATIONS and c.nonfinite == 0 and float(np.min(c.values)) >= 0:
-            yield Comparison(c, train, _levels(c, train), max(start(train).value, float(c.values[0])))
+            first, untrained = float(c.values[0]), start(train).value
+            yield Comparison(c, train, _levels(c, train), max(untrained, first), first < 2.5 * untrained)
 
 
 def _levels(validation: Curve, train: Curve) -> np.ndarray:

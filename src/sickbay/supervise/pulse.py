@@ -18,6 +18,9 @@ from sickbay.record.schema import SUFFIX
 NEWEST_CHUNKS = """SELECT l.names, c.last, c.data FROM chunks c JOIN layouts l ON l.id = c.layout
     WHERE l.family = 'pulse' ORDER BY c.id DESC LIMIT 8"""
 
+FIRST_STEPS = 20
+"""Before this many steps nobody could say much."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
@@ -49,30 +52,31 @@ def _last_value(names: list[str], data: bytes) -> float:
 class Checkup:
     """Diagnoses the growing record now and then, spending at most a hundredth of the time on it."""
 
-    def __init__(self, folder: Path, first: float = 5.0, pause: float = 10.0) -> None:
+    def __init__(self, folder: Path, pause: float = 5.0) -> None:
         self.folder = folder
         self.pause = pause
         self.words = ""
-        self._next = time.monotonic() + first
+        self._next = time.monotonic() + pause
 
-    def text(self) -> str:
-        if time.monotonic() >= self._next:
-            begun = time.monotonic()
+    def text(self, pulse: Pulse | None) -> str:
+        """What the last diagnosis said; a new one is made first when it is due."""
+        if pulse is not None and pulse.step >= FIRST_STEPS and time.monotonic() >= self._next:
+            self._next = time.monotonic() + self.pause
             with suppress(Exception):  # the live line is a courtesy; what is wrong is told by the diagnosis at the end
-                self.words = self._look()
-            now = time.monotonic()
-            self._next = now + max(self.pause, 100 * (now - begun))
+                self._look()
         return self.words
 
-    def _look(self) -> str:
+    def _look(self) -> None:
         _yield_to_training()
         from sickbay.conclude import diagnose
         from sickbay.runs import open_run
 
+        begun = time.monotonic()
         diagnosis = diagnose(open_run(self.folder))
-        if diagnosis.verdict == "sick":
-            return f"sick: {diagnosis.causes[0].title}"
-        return {"healthy": "healthy so far", "undecided": "undecided so far"}.get(diagnosis.verdict, "")
+        now = time.monotonic()
+        self._next = now + max(self.pause, 100 * (now - begun))
+        told = {"healthy": "healthy so far", "undecided": "undecided so far"}
+        self.words = f"sick: {diagnosis.causes[0].title}" if diagnosis.verdict == "sick" else told.get(diagnosis.verdict, "")
 
 
 def _yield_to_training() -> None:

@@ -9,7 +9,7 @@ large. When nearly a whole layer is dead, everything in front of it is cut off f
 ## How we know
 
 The share of *units* that fired for no sample over a window of batches, for each activation. Nine in ten or more, to the end of
-the run, is strong evidence; half of them only together with a loss that is stuck. Whether they were dead at step 0 or died
+the run, together with weights whose gradient is exactly zero, is strong evidence; so is half of them with a loss that is stuck. Whether they were dead at step 0 or died
 after an update tells an initialisation from a learning rate.
 
 ## Looks like it but is not
@@ -39,6 +39,7 @@ from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.layers import nanmedian, weights
 
 NEARLY_ALL = 0.9
 
@@ -58,11 +59,14 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
     dead = sorted(signs.named("dead-units"), key=lambda s: -s.numbers["share"])
     if not dead:
         return
-    worst, trouble = dead[0], stuck(signs)
+    worst, trouble, silent = dead[0], stuck(signs), _without_gradient(record)
     if worst.numbers["share"] < NEARLY_ALL and trouble is None:
         return
     place = Place(layer=worst.where)
-    if trouble is not None:
+    if worst.numbers["share"] >= NEARLY_ALL and silent:
+        yield from_sign("strong", worst, place)
+        yield strong(f"{silent} weight matrices get a gradient of exactly zero: nothing passes the dead layer", weights=silent)
+    elif trouble is not None:
         yield from_sign("strong", worst, place)
         yield hint(trouble.text, steps=trouble.steps)
     else:
@@ -70,8 +74,18 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield against("the training loss falls all the same, so the dead layer does not stop the model from learning")
     if len(dead) > 1:
         yield hint(f"{len(dead) - 1} more layers have over half of their units dead", layers=len(dead))
-    if worst.numbers["at_start"] >= NEARLY_ALL and trouble is not None:
+    if worst.numbers["at_start"] >= NEARLY_ALL and (trouble is not None or silent):
         yield strong("the units were dead before the first update: the initialisation, the bias or the inputs, not the learning rate", place)
+
+
+def _without_gradient(record: Record) -> int:
+    """How many weights end with a gradient of exactly zero, if that is a third or more of them (fewer: a dead side branch)."""
+    columns = weights(record, record.family("grad_norm"))
+    if len(columns.steps) < 4:
+        return 0
+    late = nanmedian(columns.values[-max(2, len(columns.steps) // 4) :], axis=0)
+    zero = int((late == 0).sum())
+    return zero if zero and zero >= len(late) / 3 else 0
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
@@ -79,9 +93,15 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     source = source_at(record, place)
     diff = ""
     if source is not None and place is not None:
-        calls = [c for c in source.calls("ReLU", "relu", line=place.line) if ast.unparse(c.func) in ("nn.ReLU", "torch.nn.ReLU", "F.relu", "torch.relu")]
+        calls = [
+            c for c in source.calls("ReLU", "relu", line=place.line) if ast.unparse(c.func) in ("nn.ReLU", "torch.nn.ReLU", "F.relu", "torch.relu")
+        ]
         edits = [source.replacing(c.func, "nn.LeakyReLU" if "ReLU" in ast.unparse(c.func) else "F.leaky_relu") for c in calls]
         diff = source.diff(*edits) if edits and ("import torch.nn.functional as F" in source.text or "nn.ReLU" in ast.unparse(calls[0].func)) else ""
     early = any("before the first update" in e.text for e in evidence)
-    text = "repair the initialisation (bias at 0, He weights) or use LeakyReLU" if early else "use LeakyReLU, and lower the learning rate if units died after an update"
+    text = (
+        "repair the initialisation (bias at 0, He weights) or use LeakyReLU"
+        if early
+        else "use LeakyReLU, and lower the learning rate if units died after an update"
+    )
     return mend(text, diff, "nn.LeakyReLU(0.01)  # in place of nn.ReLU()", "consent")

@@ -111,10 +111,19 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     ops = {c.op for c in _cuts(record) if c.place == place}
     diff = source.diff(_attach(source, place.line if place else None, ops)) if source is not None else ""
     if "no_grad" in ops:
-        return mend("take the layers that are to learn out of the block without gradients", "", "# compute the trained part outside `with torch.no_grad():`")
+        return mend(
+            "take the layers that are to learn out of the block without gradients", "", "# compute the trained part outside `with torch.no_grad():`"
+        )
     if "argmax" in ops:
-        return mend("keep the scores differentiable: argmax has no gradient", "", "weights = scores.softmax(dim=-1)  # instead of scores.argmax(dim=-1)")
-    return mend("keep the value attached to the graph", diff, "# give the loss the tensor itself: no .detach(), .data, .item(), .numpy() or torch.tensor(...)", "consent")
+        return mend(
+            "keep the scores differentiable: argmax has no gradient", "", "weights = scores.softmax(dim=-1)  # instead of scores.argmax(dim=-1)"
+        )
+    return mend(
+        "keep the value attached to the graph",
+        diff,
+        "# give the loss the tensor itself: no .detach(), .data, .item(), .numpy() or torch.tensor(...)",
+        "consent",
+    )
 
 
 def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
@@ -126,5 +135,9 @@ def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
     if len(data) == 1 and "data" in ops:
         return source.replacing(data[0], source.segment(data[0].value))
-    copies = [c for c in source.calls("tensor", "as_tensor", line=line) if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp, ast.Tuple))]
+    copies = [
+        c
+        for c in source.calls("tensor", "as_tensor", line=line)
+        if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp, ast.Tuple))
+    ]
     return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else None

@@ -78,6 +78,15 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     diff = ""
     if source is not None and op is not None and op.place is not None:
         calls = source.calls("Sigmoid", "Tanh", "sigmoid", "tanh", line=op.place.line)
-        edits = [source.replacing(c.func, source.segment(c.func).rpartition(".")[0] + (".ReLU" if c.func.attr[0].isupper() else ".relu")) for c in calls if hasattr(c.func, "attr")]
+        edits = [
+            source.replacing(c.func, source.segment(c.func).rpartition(".")[0] + (".ReLU" if c.func.attr[0].isupper() else ".relu"))
+            for c in calls
+            if hasattr(c.func, "attr")
+        ]
         diff = source.diff(*edits) if edits else ""
-    return mend("use ReLU or GELU between the layers, with normalisation or residual connections", diff, "nn.Linear(d, d), nn.LayerNorm(d), nn.ReLU()", "consent")
+    return mend(
+        "use ReLU or GELU between the layers, with normalisation or residual connections",
+        diff,
+        "nn.Linear(d, d), nn.LayerNorm(d), nn.ReLU()",
+        "consent",
+    )

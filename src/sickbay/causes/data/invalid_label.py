@@ -39,7 +39,10 @@ MESSAGES = (
     (r"all elements of target should be between 0 and 1", "binary targets are not between 0 and 1"),
     (r"nll_loss.*not implemented for '?(Float|Double|Int)", "labels have the type {0}; class indices must be int64"),
     (r"expected target dtype to be Long or Byte, but got (\w+)", "labels have the type {0}; class indices must be int64"),
-    (r"Expected floating point type for target with class probabilities, got (\w+)", "one-hot labels have the type {0}; as probabilities they must be floats"),
+    (
+        r"Expected floating point type for target with class probabilities, got (\w+)",
+        "one-hot labels have the type {0}; as probabilities they must be floats",
+    ),
     (r"expected scalar type Long but found (\w+)", "labels have the type {0}; class indices must be int64"),
     (r"multi-target not supported", "labels have one dimension too many; class indices are one number per sample"),
     (r"(?:t >= 0 && t < n_classes|cur_target >= 0 && cur_target < n_classes)", "a label is outside the range of the classes"),

@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.nonfinite import WORDS, guilty, tell
 from sickbay.causes.evidence import listed
+from sickbay.causes.nonfinite import WORDS, guilty, tell
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record

@@ -29,8 +29,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.nonfinite import WORDS, guilty, tell
 from sickbay.causes.fixing import Edit, Source, mend, source_at
+from sickbay.causes.nonfinite import WORDS, guilty, tell
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record

@@ -75,9 +75,9 @@ def unshuffled_data(record: Record, signs: Signs) -> Iterator[Evidence]:
     place = _loader_place(record, labels)
     if labels.sequential_sampler or labels.same_order_each_epoch:
         how = "the loader reads them one after the other (no shuffling)" if labels.sequential_sampler else "every epoch has the same order"
-        yield proof(f"{text}, and {how}", place, **_numbers(labels))
+        yield proof(f"{text}, and {how}", place, None, **_numbers(labels))
     else:
-        yield hint(f"{text}; whether this order repeats was not seen", place, **_numbers(labels))
+        yield hint(f"{text}; whether this order repeats was not seen", place, None, **_numbers(labels))
 
 
 def _sorted_classes(labels: LabelOrder) -> str:

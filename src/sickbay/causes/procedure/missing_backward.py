@@ -47,7 +47,11 @@ MINIMUM_STEPS = 3
 )
 def missing_backward(record: Record, signs: Signs) -> Iterator[Evidence]:
     for o in _empty(record):
-        yield proof(f"`{optimizer_name(record, o)}` makes {times(o.steps, 'step')} without any gradient: the run has no backward pass", o.stepped_at, steps_made=o.steps)
+        yield proof(
+            f"`{optimizer_name(record, o)}` makes {times(o.steps, 'step')} without any gradient: the run has no backward pass",
+            o.stepped_at,
+            steps_made=o.steps,
+        )
 
 
 def _empty(record: Record) -> list[Optimizer]:

@@ -112,7 +112,11 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         elif wrong is not None:
             text, diff = f"step `{name}`, the optimizer that holds this model's parameters", source.diff(wrong)
         elif (present := _present(source, name)) is not None:
-            return Fix(f"`{name}.step()` is there{located(Place(file=source.file, line=present))}, but this line is never reached: correct the condition around it", "", "advice")
+            return Fix(
+                f"`{name}.step()` is there{located(Place(file=source.file, line=present))}, but this line is never reached: correct the condition around it",
+                "",
+                "advice",
+            )
         else:
             diff = source.diff(_insertion(source, place, f"{name}.step()"))
     return mend(text, diff, f"loss.backward()\n{name}.step()")
@@ -121,9 +125,10 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 def _bare(source: Source, name: str) -> ast.expr | None:
     """`opt.step` as a whole statement."""
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == "step":
-            if source.segment(node.value.value) in (name, name.removeprefix("self.")) or name == "optimizer":
-                return node.value
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute) or node.value.attr != "step":
+            continue
+        if source.segment(node.value.value) in (name, name.removeprefix("self.")) or name == "optimizer":
+            return node.value
     return None
 
 
@@ -152,7 +157,9 @@ def _insertion(source: Source, place: Place | None, line: str) -> Edit | None:
     statement = source.statement(place.line if place else None)
     if statement is None:
         return None
-    siblings = next((b for b in (getattr(source.parents.get(statement), f, None) for f in ("body", "orelse")) if isinstance(b, list) and statement in b), [])
+    siblings = next(
+        (b for b in (getattr(source.parents.get(statement), f, None) for f in ("body", "orelse")) if isinstance(b, list) and statement in b), []
+    )
     following = siblings[siblings.index(statement) + 1 :] if siblings else []
     if following and source.calls("clip_grad_norm_", "clip_grad_value_", within=following[0]):
         statement = following[0]

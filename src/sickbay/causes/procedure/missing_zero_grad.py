@@ -123,7 +123,12 @@ def _before_backward(record: Record, optimizer: Optimizer, line: str) -> str:
     if source is None or place is None or stepped is None or place.file != stepped.file:
         return ""
     backward, step = source.statement(place.line), source.statement(stepped.line)
-    if backward is None or step is None or source.function(backward) is not source.function(step) or source.loops(backward)[:1] != source.loops(step)[:1]:
+    if (
+        backward is None
+        or step is None
+        or source.function(backward) is not source.function(step)
+        or source.loops(backward)[:1] != source.loops(step)[:1]
+    ):
         return ""
     return source.diff(source.before(backward, line))
 

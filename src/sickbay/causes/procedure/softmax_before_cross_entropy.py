@@ -67,7 +67,8 @@ def softmax_before_cross_entropy(record: Record, signs: Signs) -> Iterator[Evide
             seen.add(key)
             floor = _floor(inner, outer)
             limit = f"; the loss cannot fall below {floor:.2f}" if floor else ""
-            yield proof(f"{inner.name}{located(inner.place)} feeds {outer.name}{located(outer.place)}, which expects logits{limit}", inner.place, **({"floor": floor} if floor else {}))
+            text = f"{inner.name}{located(inner.place)} feeds {outer.name}{located(outer.place)}, which expects logits{limit}"
+            yield proof(text, inner.place, None, **({"floor": floor} if floor else {}))
 
 
 def _pairs(loss: Loss) -> Iterator[tuple[Op, Op]]:
@@ -130,5 +131,9 @@ def _layer(source: Source, call: ast.Call) -> Edit | None:
 
 def _module_call(source: Source, line: int | None) -> Edit | None:
     """`self.softmax(x)`: the layer's attribute is called; keep its argument."""
-    calls = [c for c in source.calls(line=line) if len(c.args) == 1 and any(word in called(c).lower() for word in ("softmax", "sigmoid", "prob", "act", "sm"))]
+    calls = [
+        c
+        for c in source.calls(line=line)
+        if len(c.args) == 1 and any(word in called(c).lower() for word in ("softmax", "sigmoid", "prob", "act", "sm"))
+    ]
     return source.replacing(calls[0], source.segment(calls[0].args[0])) if len(calls) == 1 else None

@@ -47,7 +47,16 @@ NEARLY_ALL = 0.9
     level="procedure",
     title="gradients are cleared before the step uses them",
     why="Each gradient is thrown away before the optimizer sees it, so the weights do not learn.",
-    explains={"flat-loss", "chance-level", "val-flat-from-start", "slow-descent", "small-gradients", "lr-too-low", "update-ratio-low", "vanishing-gradient"},
+    explains={
+        "flat-loss",
+        "chance-level",
+        "val-flat-from-start",
+        "slow-descent",
+        "small-gradients",
+        "lr-too-low",
+        "update-ratio-low",
+        "vanishing-gradient",
+    },
     cure="clear-gradients",
 )
 def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
@@ -98,7 +107,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 
 def _moved(source: Source, zeroed: Place | None, backward: Place | None) -> str:
     clear, back = source.statement(zeroed.line if zeroed else None), source.statement(backward.line if backward else None)
-    if clear is None or back is None or zeroed is None or backward is None or zeroed.file != backward.file or source.parents.get(clear) is not source.parents.get(back):
+    if (
+        clear is None
+        or back is None
+        or zeroed is None
+        or backward is None
+        or zeroed.file != backward.file
+        or source.parents.get(clear) is not source.parents.get(back)
+    ):
         return ""
     text = source.segment(clear)
     removal = source.before(clear, "")

@@ -6,8 +6,6 @@ old on purpose; it runs in every process, so imports are few; and nothing of our
 module raises itself goes on to Python.
 """
 
-# ruff: noqa: PTH118, PTH120, PTH123
-
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
@@ -17,7 +15,7 @@ class _Home:
     """Finds the very sickbay that supervises us, and nothing of what is installed beside it."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> "ModuleSpec | None":  # noqa: ARG004
+    def find_spec(name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
         return PathFinder.find_spec(name, [os.environ["SICKBAY_HOME"]]) if name == "sickbay" else None
 
 

@@ -7,7 +7,7 @@
 
   const [NOT_MEASURED, ZERO, NOT_FINITE] = [-32768, -32767, 32767];
   const STOPS = [[68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [110, 206, 88], [181, 222, 43], [253, 231, 37]];
-  const BROKEN = [229, 52, 123];
+  const BROKEN = [208, 62, 112];
   const canvas = holder.querySelector(".surface canvas");
   const tip = holder.querySelector(".tip");
   const filter = document.getElementById("heat-filter");

@@ -1,0 +1,43 @@
+"""What was not looked at, and why. Silence must not read as approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sickbay.nouns import NotChecked
+from sickbay.record.reader import Record
+
+FUTURE = (
+    NotChecked("leakage, label noise and wrong labels", "this version does not examine the data for them"),
+    NotChecked("speed, memory and evaluation metrics", "this version has no causes of the levels system and evaluation"),
+    NotChecked("whether a cure helps", "no trial was run"),
+)
+
+
+def not_checked(record: Record) -> tuple[NotChecked, ...]:
+    """Everything that this diagnosis could not look at, the particular before the general."""
+    found = [*_limits(record), *_unseen(record), *FUTURE]
+    return tuple({n.what: n for n in reversed(found)}.values())[::-1]
+
+
+def _limits(record: Record) -> Iterator[NotChecked]:
+    for limit in record.facts.limits:
+        yield NotChecked(limit.what, limit.why)
+    for damage in record.damage:
+        yield NotChecked("a part of the record", f"it could not be read ({damage})")
+
+
+def _unseen(record: Record) -> Iterator[NotChecked]:
+    facts = record.facts
+    if not any(len(s) for s in record.series_like("loss/eval")):
+        yield NotChecked("overfitting", "no validation loss was seen")
+    if facts.losses and not any(loss.heads for loss in facts.losses):
+        yield NotChecked("what enters the loss function", "the loss is hand-written: none of PyTorch's loss functions was called")
+    if facts.labels is None and facts.run.steps:
+        yield NotChecked("the order of the labels", "no targets were seen at a known loss function")
+    if facts.losses and not any(loss.graph_reads or loss.operations for loss in facts.losses):
+        yield NotChecked("the structure of the loss", "its operations were not followed")
+    if facts.run.steps and not len(record.family("grad_norm").steps):
+        yield NotChecked("gradients and updates by layer", "no layer statistics were recorded")
+    if facts.run.steps and not record.family("activation_dead").names:
+        yield NotChecked("dead and saturated units", "no activations were observed")

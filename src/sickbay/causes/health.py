@@ -1,0 +1,76 @@
+"""The sentences of runs without a cause: what alarms although no cause explains it, and what good health looks like in numbers."""
+
+from __future__ import annotations
+
+from sickbay.causes.parameters import mostly_loaded
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import end, start
+from sickbay.signs.losses import adversarial, supervised, training_losses
+
+ENOUGH_STEPS = 100
+"""A classifier may sit at chance for its first steps; after a hundred it should have left."""
+
+LOOK_AT = {
+    "nonfinite-loss": "look at the operation that was first not finite (logarithm, square root, division, exponential)",
+    "diverging-loss": "a run with a tenth of the learning rate would tell whether the steps are too large",
+    "nonfinite-gradient": "look at operations whose gradient is infinite (square root or norm at 0, division)",
+    "chance-level": "training on one small batch only would tell whether this model can learn from these data at all",
+    "flat-loss": "training on one small batch only would tell whether this model can learn from these data at all",
+    "val-flat-from-start": "compare training and validation data: their preparation, their labels, and whether they have anything in common",
+}
+
+
+def alarm(record: Record, signs: Signs) -> str:
+    """Signs that no healthy run shows and that no cause explains: what was seen and what would decide it. "" if there are none."""
+    for name, next_look in LOOK_AT.items():
+        for sign in signs.named(name):
+            if _alarming(record, sign, signs):
+                return f"{sign.text}, and no known cause explains it; {next_look}"
+    return ""
+
+
+def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
+    if sign.name in ("nonfinite-loss", "nonfinite-gradient", "val-flat-from-start"):
+        return True
+    loss = next((x for c, x in training_losses(record) if c.name == sign.where), None)
+    if sign.name == "diverging-loss":
+        # The error of a value function grows with the returns as an agent improves: only growth without bound alarms there.
+        return bool(sign.numbers["exploding"]) or (supervised(loss) and bool(record.facts.loaders))
+    long_enough = record.facts.run.steps >= ENOUGH_STEPS and not mostly_loaded(record)
+    if sign.name == "chance-level":
+        return long_enough and supervised(loss) and signs.has("flat-loss", "slow-descent", "early-plateau")
+    validation_flat = bool(record.series_like("loss/eval")) and supervised(loss)
+    return long_enough and validation_flat and not any(h.classes for h in (loss.heads if loss else ()))
+
+
+def describe(record: Record, signs: Signs) -> str:
+    """Why a run is called healthy, in numbers."""
+    return f"{_losses(record)}; {_ranges(record)}"
+
+
+def _losses(record: Record) -> str:
+    curves = [(c, loss) for c, loss in training_losses(record) if len(c)]
+    steps = record.facts.run.steps or record.facts.run.backwards
+    if not curves:
+        return f"nothing is wrong in {steps:,} steps"
+    if adversarial(record):
+        ends = ", ".join(f"{end(c).value:.3g}" for c, _ in curves[:3])
+        return f"{len(curves)} losses hold each other in check over {steps:,} steps (last {ends})"
+    c, _ = max(curves, key=lambda pair: len(pair[0]))
+    first, last = start(c), end(c)
+    verb = "fell" if last.value < first.value - 2 * (first.error + last.error) else "went"
+    return f"loss {verb} from {first.value:.3g} to {last.value:.3g} over {steps:,} steps"
+
+
+def _ranges(record: Record) -> str:
+    seen = [
+        word
+        for word, family in (("gradients", "grad_norm"), ("updates", "update_ratio"), ("activations", "activation_dead"))
+        if len(record.family(family).steps)
+    ]
+    if not seen:
+        return "no cause was found in what was observed"
+    words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"
+    return f"{words} show nothing unusual"

@@ -1,0 +1,101 @@
+"""The learning rate is brought to nearly zero long before training is done.
+
+## What happens
+
+A schedule meant for epochs is stepped on every batch, or its decay is too steep: after a small part of the run the rate is a hundredth of its
+start and less, and the loss stops where it happened to be.
+
+## How we know
+
+The rate falls below a hundredth of its highest value in the first third of the run and stays there, and the loss hardly falls afterwards
+though it had been falling, and is still above half of its start.
+
+## Looks like it but is not
+
+- Cosine or linear decay to zero at the *end* of the run.
+- Cycles and restarts: the rate comes back.
+- A loss that was already down when the rate fell.
+
+## Fix
+
+Step the scheduler once per epoch, or stretch the schedule over the whole run.
+
+## References
+
+- https://github.com/pytorch/vision/issues/1261, https://github.com/pytorch/tutorials/issues/640 (per batch instead of per epoch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import located, strong
+from sickbay.causes.registry import cause
+from sickbay.nouns import Evidence, Fix, Place, Series
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import Curve, end, level, start
+from sickbay.signs.losses import judged_losses
+
+MINIMUM_STEPS = 100
+LOW = 0.01
+EARLY = 1 / 3
+DONE = 0.05
+"""What the loss still fell afterwards, as a share of its start."""
+HIGH = 0.5
+
+
+@cause(
+    code="H404",
+    level="hyperparameters",
+    title="the learning rate decays too soon",
+    why="After a small part of the run the steps are too small to learn anything more; the rest of the training time is lost.",
+    explains={"early-plateau", "slow-descent", "flat-loss", "chance-level", "lr-too-low", "update-ratio-low"},
+    cure="hold-lr",
+)
+def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
+    for series in record.series_like("lr"):
+        step = _died_at(series)
+        for c, _ in judged_losses(record) if step is not None else ():
+            if step is not None and _stopped_there(c, step):
+                top, last = float(np.max(series.values)), float(series.values[-1])
+                yield strong(
+                    f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss stopped at {end(c).value:.4g} "
+                    f"(start {start(c).value:.4g}){located(_place(record), '; scheduler at')}",
+                    _place(record),
+                    (step, int(c.steps[-1])),
+                    highest=top,
+                    last=last,
+                )
+                return
+
+
+def _died_at(series: Series) -> int | None:
+    """The step from which the rate is below a hundredth of its highest, if that lies in the first third."""
+    if len(series) < MINIMUM_STEPS or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
+        return None
+    alive = np.flatnonzero(series.values > LOW * np.max(series.values))
+    at = int(alive[-1]) + 1
+    return int(series.steps[at]) if at < EARLY * len(series) else None
+
+
+def _stopped_there(c: Curve, step: int) -> bool:
+    then, first, last = c.values[c.steps >= step], start(c).value, end(c).value
+    if len(c) < MINIMUM_STEPS or len(then) < MINIMUM_STEPS // 2 or first <= 0:
+        return False
+    at_death = level(then[: max(5, len(then) // 20)], c.noise).value
+    return last > HIGH * first and at_death - last < DONE * first
+
+
+def _place(record: Record) -> Place | None:
+    return record.facts.timeline.places.get("scheduler")
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    return Fix(
+        "step the scheduler once per epoch, or stretch its schedule over all steps of the run",
+        "scheduler.step()  # after the loop over batches, once per epoch",
+        "advice",
+    )

@@ -1,0 +1,127 @@
+"""The learning rate is too high.
+
+## What happens
+
+Steps overshoot: instead of going down a slope they jump across it, further up each time (divergence), or back and forth (oscillation), or so
+far in the first steps that units die and nothing can be learned afterwards.
+
+## How we know
+
+The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
+a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. A trial with a
+tenth of the rate decides.
+
+## Looks like it but is not
+
+- Non-finite or unscaled data, gradients that are never cleared: those are found directly, and explain this.
+- Adversarial and reinforcement losses rise and swing in healthy runs: their curves are not judged.
+- A loss that is NaN at once, or suddenly, from a good level: an operation, not a step size.
+- A dead layer at step 0.
+
+## Fix
+
+A tenth of the rate; for transformers and Adam also a warm-up.
+
+## References
+
+- Goodfellow, Bengio, Courville 2016, section 11.4.1 ("the learning rate is perhaps the most important hyperparameter").
+- Smith 2017 (learning-rate range test); Cohen et al. 2021 (edge of stability).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import against, from_sign, hint, strong
+from sickbay.causes.fixing import number
+from sickbay.causes.rates import main_optimizer, rate, scaled
+from sickbay.causes.registry import cause
+from sickbay.causes.stuck import stuck
+from sickbay.nouns import Evidence, Fix, Place, Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.losses import training_losses
+
+GROWTH = 100.0
+"""Loss or gradient norm grew a hundredfold before it was not finite."""
+STILL_HIGH = 0.05
+"""Late updates of a twentieth of the weights per step: the weights never settle."""
+
+
+@cause(
+    code="H401",
+    level="hyperparameters",
+    title="the learning rate is too high",
+    why="Steps overshoot the minimum, so the loss climbs, swings or freezes instead of falling.",
+    explains={
+        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "flat-loss",
+        "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "val-rising", "gradient-growth-with-depth", "gradient-decay-with-depth",
+        "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting",
+    },
+    cure="lr-tenth",
+)  # fmt: skip
+def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
+    ledger = [*_divergence(record, signs), *_large_updates(record, signs)]
+    if not ledger:
+        return
+    yield from ledger
+    optimizer, lr = main_optimizer(record), rate(record)
+    if lr is not None and optimizer is not None:
+        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", optimizer.built_at, lr=lr)
+    if any(s.numbers["at_start"] > 0.9 for s in signs.named("dead-units")):
+        yield against("a layer was dead before the first update")
+
+
+def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
+    place = _place(record)
+    for sign in signs.named("diverging-loss")[:1]:
+        yield from_sign("strong", sign, place)
+    for sign in signs.named("oscillating-loss")[:1]:
+        yield from_sign("strong" if signs.has("update-ratio-high") else "hint", sign, place)
+    if not signs.has("diverging-loss") and (grown := _grew_to_nonfinite(record, signs)):
+        yield strong(grown, place)
+
+
+def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
+    trouble = stuck(signs)
+    for sign in signs.named("update-ratio-high")[:1]:
+        if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
+            yield from_sign("strong", sign, _place(record))
+        elif sign.numbers["late"] > STILL_HIGH and (plateau := _plateau(signs)) is not None:
+            yield from_sign("strong", sign, _place(record))
+            yield from_sign("hint", plateau)
+        else:
+            continue
+        if trouble is not None and trouble.name != "diverging-loss":
+            yield from_sign("hint", trouble)
+
+
+def _plateau(signs: Signs) -> Sign | None:
+    return next(iter(signs.named("early-plateau")), None)
+
+
+def _grew_to_nonfinite(record: Record, signs: Signs) -> str:
+    """Growth before the first NaN, of the loss or of the gradients: a sudden NaN from a good level has another cause."""
+    first = min((s.steps[0] for s in signs.named("nonfinite-loss")), default=None)
+    if first is None:
+        return ""
+    for c, _ in training_losses(record):
+        before = np.abs(c.values[c.steps < first])
+        if len(before) >= 2 and before[0] > 0 and before[-1] > GROWTH * before[0]:
+            return f"the loss grew from {before[0]:.3g} to {before[-1]:.3g} before it was not finite at step {first}"
+    for series in record.series_like("grad_norm"):
+        norms = series.values[(series.steps < first) & np.isfinite(series.values)]
+        if len(norms) >= 3 and np.median(norms[:3]) > 0 and norms[-1] > GROWTH * np.median(norms[:3]) and norms[-1] > 100:
+            return f"the gradient norm grew from {np.median(norms[:3]):.3g} to {norms[-1]:.3g} before the loss was not finite at step {first}"
+    return ""
+
+
+def _place(record: Record) -> Place | None:
+    optimizer = main_optimizer(record)
+    return optimizer.built_at if optimizer is not None else None
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    return scaled(record, 0.1, "try a tenth of the learning rate")

@@ -1,0 +1,77 @@
+"""The learning rate is too low.
+
+## What happens
+
+Every step is right and far too short. The loss falls in a straight line that would need ten or a thousand times as many steps, or seems not to
+fall at all.
+
+## How we know
+
+The loss creeps or stands still, and a step changes the weights by so little that the whole run, even if all its steps pointed the same way,
+could change them by a fifth at most. Gradients are not small themselves. A trial with ten times the rate decides.
+
+## Looks like it but is not
+
+- Fine-tuning of loaded weights: small steps are right there.
+- A plateau at the noise floor, a loss with a floor (label smoothing): it has fallen and levelled off.
+- A rate that a schedule brought to zero at the end, or a warm-up at the start: the liveliest part of the run counts.
+- Vanishing gradients, parameters that are cut off or not in the optimizer: found by themselves.
+
+## Fix
+
+Ten times the rate, or a range test. Usual starting points: Adam 1e-3, SGD with momentum 1e-2 to 1e-1.
+
+## References
+
+- Karpathy, CS231n: ratio of updates to weights about 1e-3. Smith 2017 (range test).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import against, from_sign, hint
+from sickbay.causes.fixing import number
+from sickbay.causes.parameters import mostly_loaded
+from sickbay.causes.rates import main_optimizer, rate, scaled
+from sickbay.causes.registry import cause
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM_STEPS = 50
+SOLVED = 0.9
+"""Accuracy above this from the beginning: nothing is left to learn, so nothing moves."""
+
+
+@cause(
+    code="H402",
+    level="hyperparameters",
+    title="the learning rate is too low",
+    why="The weights hardly move, so the run ends long before the model has learned what it could.",
+    explains={"slow-descent", "flat-loss", "update-ratio-low", "chance-level", "early-plateau"},
+    cure="lr-tenfold",
+)
+def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
+    slow = signs.named("slow-descent", "flat-loss")
+    low = signs.named("update-ratio-low")
+    if not slow or not low or record.facts.run.steps < MINIMUM_STEPS or mostly_loaded(record) or _solved(record):
+        return
+    optimizer, lr = main_optimizer(record), rate(record)
+    yield from_sign("strong", low[0], optimizer.built_at if optimizer is not None else None)
+    yield from_sign("hint", slow[0])
+    if lr is not None and optimizer is not None:
+        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", optimizer.built_at, lr=lr)
+    if signs.has("small-gradients", "gradient-decay-with-depth"):
+        yield against("the gradients themselves are tiny, so a higher rate alone would not help")
+
+
+def _solved(record: Record) -> bool:
+    values = record.series("accuracy/train").values
+    return len(values) > 0 and float(np.median(values[: max(3, len(values) // 20)])) > SOLVED
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    return scaled(record, 10.0, "try ten times the learning rate")

@@ -1,0 +1,82 @@
+"""The model memorises its training data: validation gets worse while training gets better.
+
+## What happens
+
+After what is common to all data has been learned, the model goes on learning what is particular to the training samples. Training
+loss falls on, validation loss turns and rises.
+
+## How we know
+
+Validation loss rose from its best by a quarter or more (and by a tenth of all that was ever won), beyond the noise between its
+evaluations, for at least the last quarter of the run, while training loss kept falling.
+
+## Looks like it but is not
+
+- A small turn at the end of a run with early stopping.
+- A gap between training and validation loss that does not widen, or validation better than training (dropout).
+- A confident classifier whose validation loss creeps up by a hundredth of what it learned.
+- Validation that never fell at all: train and validation data differ, or there is nothing to generalise.
+- Dropout switched off by eval mode in training, evaluation in train mode: found by themselves.
+
+## Fix
+
+Keep the weights of the best evaluation (early stopping); then weight decay, dropout, augmentation, more data or a smaller model.
+
+## References
+
+- Goodfellow, Bengio, Courville 2016, section 7.8 (early stopping). Loshchilov and Hutter 2019 (decoupled weight decay).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import from_sign
+from sickbay.causes.fixing import Edit, keyword, mend
+from sickbay.causes.naming import constructor
+from sickbay.causes.rates import main_optimizer
+from sickbay.causes.registry import cause
+from sickbay.nouns import Evidence, Fix, Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+LEARNED = 0.1
+"""Validation improved by a tenth of the untrained loss before it turned: otherwise it never generalised at all."""
+
+
+@cause(
+    code="H403",
+    level="hyperparameters",
+    title="the model overfits",
+    why="What it learns after the turn holds for the training samples only and makes it worse on new data.",
+    explains={"val-rising", "train-val-gap"},
+    cure="early-stop",
+)
+def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
+    for sign in _turns(signs)[:1]:
+        yield from_sign("strong", sign)
+        yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
+
+
+def _turns(signs: Signs) -> list[Sign]:
+    return [s for s in signs.named("val-rising") if s.numbers["won"] > LEARNED * (s.numbers["best"] + s.numbers["won"])]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    numbers = next((e.numbers for e in evidence if "best_step" in e.numbers), {})
+    epoch = _epoch(record, numbers.get("best_step"))
+    when = f" (step {numbers['best_step']:.0f}{epoch})" if "best_step" in numbers else ""
+    optimizer = main_optimizer(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    edit: Edit | None = None
+    if built is not None and keyword(built[1], "weight_decay") is None and (built[1].keywords or built[1].args):
+        last = built[1].keywords[-1].value if built[1].keywords else built[1].args[-1]
+        edit = built[0].replacing(last, f"{built[0].segment(last)}, weight_decay=1e-2")
+    diff = built[0].diff(edit) if built is not None and edit is not None else ""
+    text = f"keep the weights of the best evaluation{when} and stop when it no longer improves; then regularise (weight decay, dropout, more data)"
+    return mend(text, diff, "if val_loss < best:\n    best, state = val_loss, copy.deepcopy(model.state_dict())", "consent")
+
+
+def _epoch(record: Record, step: float | None) -> str:
+    per_epoch = record.facts.run.steps_per_epoch
+    return f", epoch {step / per_epoch:.0f}" if step is not None and per_epoch else ""

@@ -1,0 +1,122 @@
+"""The model trains in eval mode.
+
+## What happens
+
+`model.eval()` switches dropout off and makes batch norm use its running averages. Called for an evaluation and not undone, it stays on: the
+rest of training runs without dropout, and batch norm no longer normalises by the batch, nor does it update its averages.
+
+## How we know
+
+Proof: the mode is read at every forward pass that a backward pass and an optimizer step follow. The model has layers that behave differently
+(dropout, batch norm), and they and the model itself were in eval mode.
+
+## Looks like it but is not
+
+- Frozen batch norm (`bn.eval()` inside a model in train mode), or a frozen backbone in eval mode: the model itself is in train mode, or
+  none of its parameters are trained.
+- Models without dropout or batch norm: the mode changes nothing.
+- Eval mode switched on and off within each step (attacks, pseudo-labels).
+
+## Fix
+
+`model.train()` at the start of each training epoch, or right after each evaluation.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import at, listed, located, proof
+from sickbay.causes.fixing import Loop, Source, mend, source_at
+from sickbay.causes.naming import model_name
+from sickbay.causes.registry import cause
+from sickbay.facts import Modes
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM = 5
+SHARE = 0.15
+"""Of the training passes: fewer may be a phase (calibration, a last fine-tune of a head)."""
+
+
+@cause(
+    code="P305",
+    level="procedure",
+    title="the model trains in eval mode",
+    why="Dropout is off and batch norm uses stale averages, so training loses its regularisation and its normalisation.",
+    explains={
+        "overfitting", "val-rising", "train-val-gap", "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "flat-loss", "slow-descent",
+        "early-plateau", "chance-level", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "lr-too-high", "lr-too-low", "dead-relu", "dead-units",
+        "vanishing-gradient", "gradient-decay-with-depth", "gradient-growth-with-depth", "val-flat-from-start", "saturated-units",
+    },
+    cure="force-train-mode",
+)  # fmt: skip
+def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
+    modes = record.facts.modes
+    if modes.training_in_eval < max(MINIMUM, SHARE * modes.training_forwards) or not modes.sensitive:
+        return
+    if _switched_each_step(record) or not _is_trained(record, modes):
+        return
+    since = f"since {at(modes.eval_called_at)} called eval()" if modes.eval_called_at else "eval mode was never left"
+    yield proof(
+        f"{modes.training_in_eval:,} of {modes.training_forwards:,} training passes{located(modes.training_forward_at)} ran in eval mode, {since}; "
+        f"affected: {listed(list(modes.layers_off or modes.sensitive))}",
+        modes.training_forward_at,
+        (modes.training_in_eval_first or 0, modes.training_in_eval_last or record.facts.run.steps),
+        passes=modes.training_in_eval,
+        all_passes=modes.training_forwards,
+    )
+
+
+def _switched_each_step(record: Record) -> bool:
+    counts, steps = record.facts.timeline.counts, record.facts.run.steps
+    return steps > 0 and min(counts.get("train", 0), counts.get("eval", 0)) >= 0.5 * steps
+
+
+def _is_trained(record: Record, modes: Modes) -> bool:
+    """Whether the model in eval mode has parameters that an optimizer holds; a frozen feature extractor has none."""
+    off = {name.partition(":")[0].strip() for name in modes.layers_off}
+    models = [m for m in record.facts.models if off & {x.name for x in m.layers}] if off else []
+    layers = {x.name for m in models for x in m.layers}
+    inside = [p for p in record.facts.parameters if p.layer in layers]
+    return not inside or any(p.trainable and p.optimizer is not None for p in inside)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    modes = record.facts.modes
+    place = modes.training_forward_at
+    name = model_name(record, place, modes.eval_called_at)
+    source = source_at(record, place)
+    diff = ""
+    if source is not None and place is not None and name:
+        diff = _switch_back(source, place, modes.eval_called_at, f"{name}.train()")
+    return mend("switch back to train mode before training goes on", diff, f"{name or 'model'}.train()  # at the start of each training epoch")
+
+
+def _switch_back(source: Source, place: Place, eval_at: Place | None, line: str) -> str:
+    """Before the loop over batches, if eval mode is switched on outside of it; else right before the forward pass."""
+    forward = source.statement(place.line)
+    if forward is None:
+        return ""
+    loops = source.loops(forward)
+    if len(loops) > 1 and not _inside(source, loops[0], place, eval_at):
+        return source.diff(source.before(loops[0], line))
+    return source.diff(source.before(forward, line))
+
+
+def _inside(source: Source, loop: Loop, place: Place, eval_at: Place | None) -> bool:
+    """Whether eval() is called within the loop, directly or in a function that the loop calls."""
+    if eval_at is None or eval_at.line is None:
+        return False
+    if eval_at.file != place.file:
+        return True
+    if loop.lineno <= eval_at.line <= (loop.end_lineno or loop.lineno):
+        return True
+    statement = source.statement(eval_at.line)
+    around = source.function(statement) if statement is not None else source.tree
+    return bool(source.calls(getattr(around, "name", "-"), within=loop))

@@ -1,0 +1,131 @@
+"""Trainable parameters that the loss reaches are in no optimizer.
+
+## What happens
+
+The optimizer was built with a part of the parameters (one of two networks, a list that missed a layer, layers kept in a plain Python
+list), or *before* layers were replaced, so that it holds the old ones. The missing parameters get gradients and are never updated: they
+stay at their random start while the rest tries to work around them.
+
+## How we know
+
+Proof, by identity of the tensors: a backward pass gives the parameter a gradient, no optimizer of the run holds it, and its values never
+changed. Or: an optimizer holds a tensor that belongs to no module any more, and a parameter of the same shape took its place.
+
+## Looks like it but is not
+
+- Fine-tuning a head over a loaded or frozen backbone: loaded parameters are left out.
+- Another optimizer, or the script itself, updates them: they move.
+- An image, a trigger or a latent code is optimised through a fixed network: the optimizer holds no parameter of any module.
+- Momentum encoders and target networks: no loss reaches them.
+
+## Fix
+
+Give all parameters to the optimizer, after the model is complete.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+- https://github.com/microsoft/nni/issues/4521 (layers replaced after the optimizer was created).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import listed, located, proof
+from sickbay.causes.fixing import Source, called, mend, receiver
+from sickbay.causes.naming import constructor, optimizer_name
+from sickbay.causes.parameters import held, named, optimises_inputs, size
+from sickbay.causes.registry import cause
+from sickbay.facts import Optimizer, Parameter
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM_STEPS = 2
+
+
+@cause(
+    code="P304",
+    level="procedure",
+    title="trainable parameters are in no optimizer",
+    why="They get gradients but are never updated, so a part of the model stays at its random start.",
+    explains={
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "val-flat-from-start", "update-ratio-low", "lr-too-low", "vanishing-gradient",
+        "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth", "dead-units", "dead-relu", "gradient-spike",
+    },
+    cure="add-parameters",
+)  # fmt: skip
+def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
+    stepping = [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS]
+    if not stepping or record.facts.run.manual_updates or optimises_inputs(record):
+        return
+    for optimizer, orphans in _orphans(record):
+        replaced = [p.replaced_by or "" for p in orphans]
+        yield proof(
+            f"`{optimizer_name(record, optimizer)}`{located(optimizer.built_at, ', built at')}, holds {len(orphans)} tensors that no module uses any more; "
+            f"{listed(replaced)} took their place later and are never updated",
+            optimizer.built_at,
+            parameters=len(orphans),
+            values=size(orphans),
+        )
+    missing = _missing(record)
+    if missing:
+        optimizer = stepping[0]
+        yield proof(
+            f"{listed([p.name for p in missing])} ({size(missing):,} of {size([*held(record), *missing]):,} trainable values) get gradients but are in no "
+            f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start",
+            optimizer.built_at,
+            parameters=len(missing),
+            values=size(missing),
+        )
+
+
+def _orphans(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
+    for optimizer in record.facts.optimizers:
+        orphans = [p for p in named(record, optimizer.parameters) if not p.in_model and p.replaced_by]
+        if orphans and optimizer.steps >= MINIMUM_STEPS:
+            yield optimizer, orphans
+
+
+def _missing(record: Record) -> list[Parameter]:
+    taken = {p.replaced_by for p in record.facts.parameters if p.replaced_by}
+    return [
+        p
+        for p in record.facts.parameters
+        if p.trainable and p.optimizer is None and p.reached and p.in_model and not p.loaded and p.moved is not True and p.name not in taken
+    ]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    orphaned = next(_orphans(record), None)
+    if orphaned is not None:
+        built = constructor(record, orphaned[0])
+        line = built[0].segment(_statement(built[0], built[1])) if built is not None else "optimizer = ..."
+        return Fix("build the optimizer after the last change of the model (move this line below it)", line, "advice")
+    missing = _missing(record)
+    optimizer = next((o for o in record.facts.optimizers if o.steps), None)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    diff = _whole_model(*built, missing) if built is not None else ""
+    modules = list(dict.fromkeys((p.layer.partition(".")[0] or p.layer) if p.layer else p.name for p in missing))
+    name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
+    snippet = f'{name}.add_param_group({{"params": {modules[0] if modules else "module"}.parameters()}})'
+    return mend(f"give the optimizer the parameters of {listed(modules)} too", diff, snippet, "consent")
+
+
+def _statement(source: Source, call: ast.Call) -> ast.AST:
+    return next((a for a in source.ancestors(call) if isinstance(a, ast.stmt)), call)
+
+
+def _whole_model(source: Source, call: ast.Call, missing: list[Parameter]) -> str:
+    """`model.head.parameters()` becomes `model.parameters()` when what is missing lies in the same model."""
+    inner = [c for c in source.calls("parameters", within=call) if called(c) == "parameters"]
+    owner = receiver(inner[0]) if len(inner) == 1 else None
+    if not isinstance(owner, ast.Attribute) or not missing or any("." not in p.name for p in missing):
+        return ""
+    # self.model.head: `self` alone is the trainer, not a module
+    whole = owner.value
+    if isinstance(whole, ast.Name) and whole.id == "self":
+        return ""
+    return source.diff(source.replacing(owner, source.segment(whole)))

@@ -1,0 +1,109 @@
+"""Prediction and target have different shapes, and broadcasting compares every prediction with every target.
+
+## What happens
+
+A prediction of shape (N, 1) and a target of shape (N,) broadcast to (N, N): the loss averages over all pairs. The best answer is then the
+mean of the targets for every sample, and that is what the model learns. PyTorch warns once for its own losses, not for hand-written ones.
+
+## How we know
+
+Proof: on the way to the loss, prediction and target meet in an elementwise operation whose result is larger than both, and one side
+depends on trainable parameters while the other does not.
+
+## Looks like it but is not
+
+- All pairs on purpose (contrastive losses, kernels, quantiles): both sides are written with the same number of dimensions, (N, 1)
+  against (1, N), or the line itself adds the dimension.
+- A scalar or a row of weights that broadcasts: the result is no larger than the prediction.
+
+## Fix
+
+Give both the same shape: `.squeeze(-1)` on the prediction or `.unsqueeze(1)` on the target.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/notes/broadcasting.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from sickbay.causes.evidence import located, proof, shape, strong
+from sickbay.causes.fixing import Edit, Source, mend, source_at
+from sickbay.causes.registry import cause
+from sickbay.facts import Broadcast
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+
+@cause(
+    code="P307",
+    level="procedure",
+    title="prediction and target broadcast against each other",
+    why="Every prediction is compared with every target of the batch, so the best the model can learn is the mean of the targets.",
+    explains={
+        "flat-loss", "early-plateau", "slow-descent", "val-flat-from-start", "chance-level", "small-gradients", "lr-too-low", "vanishing-gradient",
+        "lr-too-high", "gradient-decay-with-depth", "dead-units", "dead-relu", "loss-spikes", "oscillating-loss",
+    },
+    cure="match-shapes",
+)  # fmt: skip
+def shape_broadcast(record: Record, signs: Signs) -> Iterator[Evidence]:
+    for b in _accidents(record):
+        call = f"`{b.call}`" if b.call else b.op
+        text = f"{call}{located(b.place)} compares {shape(b.left)} with {shape(b.right)} and broadcasts to {shape(b.result)}: all pairs instead of {max(b.left[0], b.right[0])} comparisons"
+        certain = b.in_loss_function or not _adds_dimension(b)
+        yield (proof if certain else strong)(text, b.place, pairs=prod(b.result))
+
+
+def _accidents(record: Record) -> list[Broadcast]:
+    return [b for loss in record.facts.losses for b in loss.broadcasts if _is_accident(b)]
+
+
+def _is_accident(b: Broadcast) -> bool:
+    """The same values but for dimensions of one, on both sides; only one side is a prediction."""
+    if not b.left or not b.right or prod(b.result) <= max(prod(b.left), prod(b.right)):
+        return False
+    if b.in_loss_function:
+        return True
+    same = tuple(n for n in b.left if n != 1) == tuple(n for n in b.right if n != 1)
+    return same and len(b.left) != len(b.right) and b.prediction in ("left", "right")
+
+
+def _adds_dimension(b: Broadcast) -> bool:
+    """The line itself makes the column, `p[:, None] - y`: that may be meant."""
+    column = b.left_text if len(b.left) > len(b.right) else b.right_text
+    return "None" in column or "unsqueeze" in column or "newaxis" in column
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    b = next(iter(_accidents(record)), None)
+    source = source_at(record, b.place) if b is not None else None
+    if b is None:
+        return Fix("give prediction and target the same shape", "prediction.squeeze(-1)")
+    prediction, target = (b.left_text, b.right_text) if b.prediction != "right" else (b.right_text, b.left_text)
+    p, t = (b.left, b.right) if b.prediction != "right" else (b.right, b.left)
+    if len(p) > len(t) and p[-1] == 1:
+        side, added = prediction, ".squeeze(-1)"
+    elif len(t) > len(p) and t[-1] == 1:
+        side, added = target, ".squeeze(-1)"
+    else:
+        side, added = target, f".view_as({prediction or 'prediction'})"
+    diff = source.diff(_suffix(source, b, side, added)) if source is not None else ""
+    return mend("give prediction and target the same shape", diff, f"{side or 'prediction'}{added}")
+
+
+def _suffix(source: Source, b: Broadcast, side: str, added: str) -> Edit | None:
+    """The operand on this line with `.squeeze(-1)` after it."""
+    line = b.place.line if b.place else None
+    statement = source.statement(line)
+    matches = [n for n in ast.walk(statement) if isinstance(n, ast.expr) and side and ast.unparse(n) == side] if statement is not None else []
+    if not matches:
+        return None
+    node = matches[0]
+    text = source.segment(node)
+    simple = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return source.replacing(node, f"{text}{added}" if simple else f"({text}){added}")

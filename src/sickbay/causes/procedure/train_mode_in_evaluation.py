@@ -1,0 +1,137 @@
+"""The model is evaluated in train mode.
+
+## What happens
+
+`torch.no_grad()` saves memory, it does not change the mode. Without `model.eval()`, dropout drops units while scoring, so results are worse than
+the model and differ from call to call; batch norm normalises by the evaluation batch (the score depends on which samples sit together) and
+mixes evaluation data into its running averages.
+
+## How we know
+
+Proof: forward passes without gradients, between training steps and not part of one, in a model with dropout or batch norm that is in
+train mode.
+
+## Looks like it but is not
+
+- Monte Carlo dropout: the same input several times in a row.
+- Recomputing batch norm statistics (`update_bn`): on training data.
+- Networks that run without gradients *inside* a training step (the generator of a GAN, target networks, momentum encoders), samples of a
+  generator, and acting in reinforcement learning.
+- A dry run before training, to build lazy layers or to check shapes.
+
+## Fix
+
+`model.eval()` before the evaluation, `model.train()` after it.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import listed, located, proof
+from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.causes.naming import model_name
+from sickbay.causes.registry import cause
+from sickbay.facts import Modes
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.losses import adversarial
+
+MOSTLY = 0.5
+OFTEN = 0.5
+"""Passes without gradients on every second step or more are part of the method (acting, sampling), not an evaluation."""
+
+
+@cause(
+    code="P306",
+    level="procedure",
+    title="the model is evaluated in train mode",
+    why="Dropout and batch norm act as in training, so the scores are noisy, depend on the batch and do not show what the model can do.",
+    explains={"val-rising", "train-val-gap", "val-flat-from-start", "overfitting"},
+    cure="force-eval-mode",
+)
+def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]:
+    modes = record.facts.modes
+    if not modes.sensitive or modes.evaluation_in_train == 0 or _on_purpose(record, modes):
+        return
+    yield proof(
+        f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode; "
+        f"affected: {listed(list(modes.layers_off or modes.sensitive))}",
+        modes.evaluation_forward_at,
+        (modes.evaluation_in_train_first or 0, modes.evaluation_in_train_last or record.facts.run.steps),
+        passes=modes.evaluation_in_train,
+        all_passes=modes.evaluation_passes,
+    )
+
+
+def _on_purpose(record: Record, modes: Modes) -> bool:
+    scored = bool(record.series_like("loss/eval") or record.series_like("accuracy/eval"))
+    if modes.evaluation_repeats_input or modes.evaluation_on_training_data or modes.evaluation_in_train < MOSTLY * modes.evaluation_passes:
+        return True
+    if modes.evaluation_in_train_last == 0:  # only before training: a dry run
+        return True
+    if scored:
+        return False
+    acting = modes.evaluation_passes >= OFTEN * record.facts.run.steps
+    # One unscored pass in train mode says little; a switch to train mode right before it says that it is meant.
+    return acting or adversarial(record) or modes.evaluation_in_train < 2 or modes.deliberate_train_call
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    modes = record.facts.modes
+    place = modes.evaluation_forward_at
+    name = model_name(record, place, modes.train_called_at)
+    source = source_at(record, place)
+    snippet = f"{name or 'model'}.eval()   # before the evaluation\n{name or 'model'}.train()  # after it"
+    if source is None or place is None or not name:
+        return mend("evaluate in eval mode, then switch back", "", snippet)
+    shared = _shared_function(source, place.line, name)
+    if shared is not None:
+        return mend("switch by what the pass is for", source.diff(shared), snippet, "consent")
+    return mend("evaluate in eval mode, then switch back", _eval_before(source, place.line, name, modes), snippet)
+
+
+def _shared_function(source: Source, line: int | None, name: str) -> Edit | None:
+    """One function for both passes that always calls train(): give it the condition that switches gradients."""
+    statement = source.statement(line)
+    around = source.function(statement) if statement is not None else source.tree
+    switches = [c for c in source.calls("train", within=around) if (o := receiver(c)) is not None and source.segment(o) == name and not c.args]
+    gradient = [c for c in source.calls("set_grad_enabled", within=around) if c.args]
+    if not isinstance(around, Function) or len(switches) != 1 or len(gradient) != 1:
+        return None
+    return source.replacing(switches[0], f"{name}.train({source.segment(gradient[0].args[0])})")
+
+
+def _eval_before(source: Source, line: int | None, name: str, modes: Modes) -> str:
+    """Before the block without gradients (or at the start of an evaluation function), and back to train after the block if nothing else does."""
+    statement = source.statement(line)
+    if statement is None:
+        return ""
+    block = next((a for a in source.ancestors(statement) if isinstance(a, ast.With) and "grad" in ast.unparse(a.items[0].context_expr)), None)
+    around = source.function(statement)
+    if block is None and isinstance(around, Function):
+        start = around.body[1] if ast.get_docstring(around) is not None and len(around.body) > 1 else around.body[0]
+        return source.diff(source.before(start, f"{name}.eval()"))
+    if block is None:
+        return source.diff(source.before(statement, f"{name}.eval()"))
+    edits = [source.before(block, f"{name}.eval()")]
+    if not _returns_to_train(source, name):
+        edits.append(source.after(block, f"{name}.train()"))
+    return source.diff(*edits)
+
+
+def _returns_to_train(source: Source, name: str) -> bool:
+    """Whether some loop (or a function that is called again and again) switches to train mode by itself."""
+    for call in source.calls("train"):
+        owner = receiver(call)
+        if owner is not None and not call.args and source.segment(owner).rpartition(".")[2] == name.rpartition(".")[2]:
+            inside = any(isinstance(a, (ast.For, ast.While, ast.FunctionDef)) for a in source.ancestors(call))
+            if inside and called(call) == "train":
+                return True
+    return False

@@ -1,0 +1,43 @@
+"""What the causes about learning rates share: which optimizer, which rate, and the edit that changes it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sickbay.causes.fixing import mend, number
+from sickbay.causes.naming import constructor, learning_rate
+from sickbay.facts import Optimizer
+from sickbay.nouns import Fix
+from sickbay.record.reader import Record
+
+
+def main_optimizer(record: Record) -> Optimizer | None:
+    """The optimizer that made the most steps."""
+    return max(record.facts.optimizers, key=lambda o: (o.steps, -o.index), default=None)
+
+
+def rate(record: Record) -> float | None:
+    """The highest learning rate that the main optimizer used."""
+    optimizer = main_optimizer(record)
+    if optimizer is None:
+        return None
+    series = record.series("lr" if optimizer.index == 0 else f"lr@{optimizer.index}")
+    values = series.values[np.isfinite(series.values)]
+    if len(values):
+        return float(np.max(values))
+    return next((g.lr for g in optimizer.groups if g.lr is not None), None)
+
+
+def scaled(record: Record, factor: float, why: str) -> Fix:
+    """The fix that multiplies the learning rate where the user wrote it."""
+    optimizer, lr = main_optimizer(record), rate(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    snippet = f"lr={number(lr * factor)}" if lr else f"lr=lr * {number(factor)}"
+    if built is not None:
+        source, call = built
+        constant, _ = learning_rate(source, call)
+        if constant is not None and isinstance(constant.value, (int, float)):
+            return mend(why, source.diff(source.replacing(constant, number(constant.value * factor))), snippet, "consent")
+    if lr:
+        why = f"{why} (now {number(lr)})"
+    return mend(why, "", snippet)

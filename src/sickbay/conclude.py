@@ -1,0 +1,208 @@
+"""From a record to a diagnosis: the ledger of each cause, its certainty, what folds under what, and the verdict.
+
+The ranking maths
+-----------------
+Every cause starts from odds against it (most runs do not have it). Each line of its ledger multiplies the odds by how much more
+often that line is seen with the cause than without; in logarithms, lines add up:
+
+    confidence = sigmoid(PRIOR + sum of WEIGHT[kind])        proof +6, strong +2.5, hint +0.7, against -2
+
+Several lines of one kind are rarely independent, so the second, third... count a half, a quarter... of the first.
+
+    proven     there is a proof and the confidence stays at 0.95 or more (an `against` or two do not outweigh a proof)
+    likely     something strong, and a confidence of 0.6 or more
+    possible   anything else from 0.3 on; below that the suspicion is dropped
+
+Ranking: certainty, then level (data, architecture, procedure, hyperparameters: the more fundamental first), then confidence.
+
+Folding: a suspicion that another one explains, by name or by all of its signs, is a consequence and not a second illness. A cause never
+absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other the better ranked stays.
+
+The verdict is `sick` only if the best root cause is proven or likely. A healthy run is called healthy, with its numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sickbay.causes.coverage import not_checked
+from sickbay.causes.evidence import at, first_place, located, times
+from sickbay.causes.health import alarm, describe
+from sickbay.causes.registry import Cause, catalogue
+from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, RunSummary, Suspicion, Verdict
+from sickbay.record.reader import Record
+from sickbay.signs import Signs, read_signs
+
+PRIOR = -1.0
+WEIGHT: dict[EvidenceKind, float] = {"proof": 6.0, "strong": 2.5, "hint": 0.7, "against": -2.0}
+PROVEN, LIKELY, POSSIBLE = 0.95, 0.6, 0.3
+CERTAINTIES: tuple[Certainty, ...] = ("proven", "likely", "possible")
+MOST_CAUSES = 3
+ENOUGH_STEPS = 10
+"""Fewer steps than this show only what is proven by structure."""
+
+
+def diagnose(record: Record, summary: RunSummary | None = None) -> Diagnosis:
+    """The diagnosis of a run, also of one that still goes on."""
+    signs = read_signs(record)
+    suspicions = [s for c in catalogue().values() if (s := suspect(c, record, signs)) is not None]
+    roots = fold(suspicions, signs)
+    firm = [s for s in roots if s.certainty != "possible"]
+    verdict, reason = _verdict(record, signs, roots)
+    shown = firm if verdict == "sick" else roots if verdict == "undecided" else []
+    return Diagnosis(verdict, reason, tuple(shown[:MOST_CAUSES]), signs.all, not_checked(record), summary or _summary(record))
+
+
+# -- one cause ------------------------------------------------------------------------------------------------------
+
+
+def suspect(cause: Cause, record: Record, signs: Signs) -> Suspicion | None:
+    """The cause's suspicion, if the record holds enough evidence for it."""
+    ledger = tuple(cause.examine(record, signs))
+    confidence = weigh(ledger)
+    certainty = _certainty(ledger, confidence)
+    if certainty is None:
+        return None
+    return Suspicion(
+        cause=cause.name,
+        code=cause.code,
+        level=cause.level,
+        title=cause.title,
+        why=cause.why,
+        certainty=certainty,
+        confidence=round(confidence, 3),
+        place=first_place(ledger),
+        evidence=ledger,
+        fix=cause.fix(record, ledger),
+        explains=cause.explains,
+    )
+
+
+def weigh(ledger: Sequence[Evidence]) -> float:
+    """The confidence that a ledger gives."""
+    odds = PRIOR
+    for kind, weight in WEIGHT.items():
+        count = sum(e.kind == kind for e in ledger)
+        odds += weight * (2 - 2 ** (1 - count))  # 1 + 1/2 + 1/4 + ...
+    return 1 / (1 + math.exp(-odds))
+
+
+def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | None:
+    kinds = {e.kind for e in ledger}
+    if "proof" in kinds and confidence >= PROVEN:
+        return "proven"
+    if kinds & {"proof", "strong"} and confidence >= LIKELY:
+        return "likely"
+    return "possible" if kinds - {"against"} and confidence >= POSSIBLE else None
+
+
+# -- all causes -----------------------------------------------------------------------------------------------------
+
+
+def rank(s: Suspicion) -> tuple[int, int, float, str]:
+    """Sort key: best first."""
+    return CERTAINTIES.index(s.certainty), LEVELS.index(s.level), -s.confidence, s.code
+
+
+def fold(suspicions: Iterable[Suspicion], signs: Signs) -> list[Suspicion]:
+    """Root causes only, best first, with what they bring about as their consequences."""
+    ranked = sorted(suspicions, key=rank)
+    present = {s.name for s in signs}
+    parent = {s.cause: next((r for r in ranked if _absorbs(r, s, present)), None) for s in ranked}
+    root_of = {s.cause: _root(s, parent) for s in ranked}
+    roots = [s for s in ranked if root_of[s.cause] is s]
+    return [_with_consequences(r, [s for s in ranked if root_of[s.cause] is r and s is not r], present) for r in roots]
+
+
+def _absorbs(root: Suspicion, other: Suspicion, present: set[str]) -> bool:
+    if root is other or not _explains(root, other, present):
+        return False
+    return not _explains(other, root, present) or rank(root) < rank(other)
+
+
+def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> bool:
+    if CERTAINTIES.index(root.certainty) > CERTAINTIES.index(other.certainty):
+        return False
+    if other.cause in root.explains:
+        return True
+    seen = other.explains & present
+    return other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other)
+
+
+def _root(s: Suspicion, parent: dict[str, Suspicion | None]) -> Suspicion:
+    chain = [s]
+    while (up := parent[chain[-1].cause]) is not None:
+        if up in chain:  # a circle of explanations: its best member is the root
+            return min(chain[chain.index(up) :], key=rank)
+        chain.append(up)
+    return chain[-1]
+
+
+def _with_consequences(root: Suspicion, absorbed: list[Suspicion], present: set[str]) -> Suspicion:
+    names = [s.cause for s in absorbed] + sorted(root.explains & present)
+    return replace(root, consequences=tuple(dict.fromkeys(names)))
+
+
+# -- the verdict ----------------------------------------------------------------------------------------------------
+
+
+def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verdict, str]:
+    best = roots[0] if roots else None
+    if best is not None and best.certainty != "possible":
+        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots))
+    if not _trains(record):
+        return _untrained(record)
+    crash = record.facts.crash
+    if crash is not None and crash.kind not in ("KeyboardInterrupt", "SystemExit"):
+        return (
+            "undecided",
+            f"the script stopped with {crash.kind}{located(crash.place)} after {times(record.facts.run.steps, 'step')}: {_short(crash.message)}",
+        )
+    if alarming := alarm(record, signs):
+        return "undecided", alarming
+    if record.facts.run.steps < ENOUGH_STEPS and record.facts.run.backwards < ENOUGH_STEPS:
+        return (
+            "undecided",
+            f"only {times(record.facts.run.steps, 'step')} were seen, and nothing was wrong in them; {ENOUGH_STEPS} or more would show how training goes",
+        )
+    return "healthy", describe(record, signs)
+
+
+def _sick(best: Suspicion, count: int) -> str:
+    more = "" if count == 1 else f"; {count - 1} more below"
+    return f"{best.title}{located(best.place)} ({best.certainty}{more})"
+
+
+def _trains(record: Record) -> bool:
+    run = record.facts.run
+    stepped = run.steps > 0 and any(o.steps for o in record.facts.optimizers)
+    learns = run.backwards > 0 and (bool(record.facts.optimizers) or run.manual_updates)
+    return stepped or learns or run.manual_updates
+
+
+def _untrained(record: Record) -> tuple[Verdict, str]:
+    run, crash = record.facts.run, record.facts.crash
+    if crash is not None and crash.kind not in ("KeyboardInterrupt", "SystemExit"):
+        return "undecided", f"the script stopped with {crash.kind}{located(crash.place)} before its first training step: {_short(crash.message)}"
+    if run.backwards:
+        return "untrained", (
+            f"the script called backward {times(run.backwards, 'time')} but has no optimizer and changed no weights, so there is no training to judge"
+        )
+    model = f" of {record.facts.models[0].name}" if record.facts.models and record.facts.models[0].name else ""
+    did = f"ran {times(run.forwards, 'forward pass')}{model} but never called" if run.forwards else "never called a model,"
+    return "untrained", f"the script {did} backward or optimizer.step, so there is no training to judge"
+
+
+def _short(message: str) -> str:
+    line = next((x for x in message.strip().splitlines() if x.strip()), "no message")
+    return line if len(line) <= 160 else line[:157] + "..."
+
+
+def _summary(record: Record) -> RunSummary:
+    run = record.facts.run
+    overhead = run.overhead_seconds / run.training_seconds if run.training_seconds > 0 else None
+    folder = record.path.parent if record.path is not None else None
+    name = folder.name if folder is not None else at(None) or run.script
+    return RunSummary(name, str(folder) if folder else None, run.script, run.steps, run.epochs, run.seconds, overhead, run.exit)

@@ -1,0 +1,100 @@
+"""Signs of per-layer statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sickbay.facts import Parameter
+from sickbay.record.reader import Record
+from sickbay.signs import read_signs
+from sickbay.testing import make_record, model_facts
+
+STEPS = np.arange(0, 200, 5)
+LAYERS = tuple(f"layers.{i}" for i in range(8))
+
+
+def family(name: str, columns: dict[str, float | np.ndarray], **facts: object) -> Record:
+    points = {k: (STEPS, np.broadcast_to(v, STEPS.shape)) for k, v in columns.items()}
+    return make_record(families={name: points}, steps=200, **facts)  # type: ignore[arg-type]
+
+
+def by_depth(name: str, sizes: np.ndarray, **facts: object) -> Record:
+    columns = {f"{layer}.weight": size for layer, size in zip(LAYERS, sizes, strict=True)}
+    return family(name, columns, **(model_facts(*LAYERS) | facts))
+
+
+def names(record: Record) -> set[str]:
+    return {s.name for s in read_signs(record)}
+
+
+def test_gradients_that_shrink_with_every_layer() -> None:
+    (sign,) = read_signs(by_depth("grad_norm", 10.0 ** np.arange(-8, 0))).named("gradient-decay-with-depth")
+    assert sign.where == "layers.0.weight"
+    assert sign.numbers["ratio"] < 1e-4
+
+
+def test_gradients_that_grow_with_every_layer() -> None:
+    assert "gradient-growth-with-depth" in names(by_depth("grad_norm", 10.0 ** -np.arange(0.0, 8)))
+
+
+def test_an_even_profile_and_an_irregular_one_show_nothing() -> None:
+    assert not names(by_depth("grad_norm", np.full(8, 0.3))) & {"gradient-decay-with-depth", "gradient-growth-with-depth"}
+    irregular = np.array([1e-4, 1, 1e-3, 0.5, 0.2, 1e-3, 1, 0.1])
+    assert "gradient-decay-with-depth" not in names(by_depth("grad_norm", irregular))
+
+
+def test_zero_initialised_weights_and_first_steps_are_left_out() -> None:
+    zero_start = model_facts(*LAYERS)
+    zero_start["parameters"] = tuple(
+        Parameter(name=p.name, shape=p.shape, layer=p.layer, initial_std=0.0 if i % 2 else 0.1) for i, p in enumerate(zero_start["parameters"])
+    )
+    sizes = np.where(np.arange(8) % 2, 1e-9, 0.1)
+    assert not names(by_depth("grad_norm", sizes, **zero_start)) & {"gradient-decay-with-depth", "small-gradients"}
+
+
+def test_converged_gradients_are_not_small_gradients() -> None:
+    shrinking = np.geomspace(0.1, 1e-12, len(STEPS))
+    assert "small-gradients" not in names(family("grad_norm", {f"{x}.weight": shrinking for x in LAYERS}, **model_facts(*LAYERS)))
+    assert "small-gradients" in names(by_depth("grad_norm", np.full(8, 1e-9)))
+
+
+def test_update_ratios() -> None:
+    assert "update-ratio-low" in names(by_depth("update_ratio", np.full(8, 1e-6)))
+    assert "update-ratio-high" in names(by_depth("update_ratio", np.full(8, 0.5)))
+    assert not names(by_depth("update_ratio", np.full(8, 1e-3))) & {"update-ratio-low", "update-ratio-high"}
+
+
+def test_a_quarter_of_the_layers_that_moves_is_no_low_ratio() -> None:
+    assert "update-ratio-low" not in names(by_depth("update_ratio", np.where(np.arange(8) < 3, 1e-3, 1e-7)))
+
+
+def test_a_rate_that_decays_to_zero_is_no_low_ratio() -> None:
+    cosine = 1e-3 * (1 + np.cos(np.linspace(0, np.pi, len(STEPS)))) / 2
+    assert "update-ratio-low" not in names(family("update_ratio", {f"{x}.weight": cosine for x in LAYERS}, **model_facts(*LAYERS)))
+
+
+def test_large_first_updates_of_adam_are_no_high_ratio() -> None:
+    values = np.full(len(STEPS), 1e-3)
+    values[:2] = 0.4
+    assert "update-ratio-high" not in names(family("update_ratio", {f"{x}.weight": values for x in LAYERS}, **model_facts(*LAYERS)))
+
+
+def test_dead_units_and_since_when() -> None:
+    died = np.where(STEPS < 60, 0.1, 0.95)
+    (sign,) = read_signs(family("activation_dead", {"relu1": died, "relu2": 0.45})).named("dead-units")
+    assert sign.where == "relu1"
+    assert sign.numbers["at_start"] == 0.1
+    assert sign.steps[0] == 60
+
+
+def test_units_that_come_back_are_not_dead() -> None:
+    assert "dead-units" not in names(family("activation_dead", {"relu1": np.where(STEPS < 60, 0.9, 0.1)}))
+
+
+def test_saturation() -> None:
+    assert "saturated-units" in names(family("activation_saturated", {"tanh1": 0.97}))
+    assert "saturated-units" not in names(family("activation_saturated", {"tanh1": 0.5}))
+
+
+def test_empty_families_can_be_read() -> None:
+    assert names(make_record()) == set()

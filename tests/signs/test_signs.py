@@ -1,0 +1,47 @@
+"""The collection of signs, and how signs are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs, read_signs, sign_names
+from sickbay.signs.registry import share, sign
+from sickbay.testing import make_record
+
+
+def a_sign(name: str, where: str | None = None) -> Sign:
+    return Sign(name, where, (0, 1), 0.5, {}, "text")
+
+
+def test_signs_are_asked_for_by_name_and_place() -> None:
+    signs = Signs((a_sign("flat-loss"), a_sign("dead-units", "relu1"), a_sign("dead-units", "relu2")))
+    assert len(signs) == 3
+    assert signs.has("flat-loss") and not signs.has("slow-descent")
+    assert [s.where for s in signs.named("dead-units")] == ["relu1", "relu2"]
+    assert [s.where for s in signs.at("relu2", "dead-units", "flat-loss")] == ["relu2"]
+
+
+def test_a_healthy_run_and_an_empty_one_have_none() -> None:
+    assert len(read_signs(make_record())) == 0
+
+
+def test_every_sign_of_this_version_is_found() -> None:
+    assert {"nonfinite-loss", "flat-loss", "val-rising", "dead-units", "update-ratio-high"} <= set(sign_names())
+
+
+def test_a_name_is_declared_once() -> None:
+    def other(record: Record) -> Iterator[Sign]:
+        yield from ()
+
+    other.__module__ = "somewhere.else"
+    with pytest.raises(ValueError, match=r"flat-loss.*again in somewhere\.else"):
+        sign("flat-loss")(other)
+
+
+def test_share() -> None:
+    assert [share(v, 1, 3) for v in (0, 1, 2, 3, 9)] == [0, 0, 0.5, 1, 1]
+    assert share(-0.75, -0.5, -1.0) == 0.5
