@@ -73,7 +73,7 @@ define apt
 	command -v apt-get >/dev/null || { echo "this is not a Debian-like system: install by hand: $(1)" >&2; exit 1; }; \
 	as_root=; if [ "$$(id -u)" != 0 ]; then as_root=sudo; fi; \
 	$$as_root apt-get update -qq; \
-	DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends $(1) >/dev/null
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
 endef
 
 $(VENV)/.created:

@@ -375,6 +375,7 @@ def test_a_checkup_says_what_a_diagnosis_would_say_by_now(tmp_path: Path, monkey
     looks: list[object] = []
     fake.diagnose = lambda record: looks.append(record) or SimpleNamespace(verdict=verdict)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sickbay.conclude", fake)
+    monkeypatch.setattr("sickbay.supervise.pulse._yield_to_training", lambda: None)  # this is pytest's own thread
     RunInfo(command=("train.py",)).save(tmp_path)
     checkup = Checkup(tmp_path, pause=0.0)
     assert checkup.text(None) == checkup.text(Pulse(3, 1.0)) == ""

@@ -34,6 +34,8 @@ from sickbay.causes.registry import Cause, catalogue
 from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, RunSummary, Suspicion, Verdict
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs
+from sickbay.signs.curves import fell
+from sickbay.signs.losses import training_losses
 
 PRIOR = -1.0
 WEIGHT: dict[EvidenceKind, float] = {"proof": 6.0, "strong": 2.5, "hint": 0.7, "against": -2.0}
@@ -178,7 +180,7 @@ def _sick(best: Suspicion, count: int) -> str:
 def _trains(record: Record) -> bool:
     run = record.facts.run
     stepped = run.steps > 0 and any(o.steps for o in record.facts.optimizers)
-    learns = run.backwards > 0 and (bool(record.facts.optimizers) or run.manual_updates)
+    learns = run.backwards > 0 and (bool(record.facts.optimizers) or any(fell(c) for c, _ in training_losses(record)))
     return stepped or learns or run.manual_updates
 
 

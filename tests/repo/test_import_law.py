@@ -55,6 +55,10 @@ def foreign(found: Import) -> bool:
     return package(found) != "sickbay" and package(found) not in sys.stdlib_module_names and package(found) != "__future__"
 
 
+def at_edge(found: Import) -> bool:
+    return found.importer in EDGES and (found.lazy or found.typing_only)
+
+
 def everything() -> list[Import]:
     return [found for module in modules() for found in imports(module)]
 
@@ -72,7 +76,7 @@ def test_stages_import_only_forwards() -> None:
     backwards = [
         show(found)
         for found in everything()
-        if part(found.importer) in ALLOWED and package(found) == "sickbay" and not (found.importer in EDGES and found.lazy)
+        if part(found.importer) in ALLOWED and package(found) == "sickbay" and not at_edge(found)
         if part(found.module) not in ALLOWED[part(found.importer)][0] | {part(found.importer), ""}
     ]
     assert not backwards, "\n".join(backwards)
@@ -101,7 +105,7 @@ def test_observers_take_only_the_writing_half_of_record() -> None:
         show(found)
         for found in everything()
         if part(found.importer) == "observe" and part(found.module) == "record" and found.module not in IN_USERS_PROCESS
-        if not (found.importer in EDGES and found.lazy)
+        if not at_edge(found)
     ]
     assert not reading, "\n".join(reading)
 

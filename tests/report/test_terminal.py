@@ -117,7 +117,8 @@ def test_explanation_snapshot() -> None:
 
 def test_explanation_on_a_console_that_cannot_write_our_signs() -> None:
     raw = io.BytesIO()
-    terminal.render_explanation(Known(), Console(file=io.TextIOWrapper(raw, encoding="ascii", write_through=True), width=80, no_color=True))
+    file = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
+    terminal.render_explanation(Known(), Console(file=file, width=80, no_color=True))
     assert " * one" in raw.getvalue().decode("ascii")
 
 

@@ -73,11 +73,15 @@ def test_a_relative_place_finds_its_source() -> None:
 
 
 def test_diffs_and_snippets() -> None:
-    lines = diff_lines("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n b\n")
-    assert [line.kind for line in lines] == ["head", "head", "head", "remove", "add", "same"]
-    assert replacement(lines) == "a = 2\nb"
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1,4 +1,4 @@\n \n-    a = 1\n+    a = 2\n     b\n \n"
+    lines = diff_lines(diff)
+    assert [(line.kind, line.text) for line in lines] == [("head", "x.py"), ("same", ""), ("remove", "a = 1"), ("add", "a = 2"), ("same", "b")]
+    assert [line.kind for line in diff_lines(diff, "x.py")] == ["remove", "add", "same"]
+    assert replacement(diff) == "    a = 2"
     assert [line.kind for line in diff_lines("x = x / 255\ny = 1")] == ["same", "same"]
+    assert replacement("x = x / 255\ny = 1") == "x = x / 255\ny = 1"
     assert diff_lines("") == ()
+    assert replacement("-a") == ""
 
 
 def test_a_short_series_is_drawn_whole_and_a_long_one_within_its_extremes() -> None:
@@ -101,7 +105,10 @@ def test_many_nonfinite_steps_are_thinned() -> None:
 
 
 def test_marks_leave_out_spans_of_the_whole_run_and_near_repeats(made: Made) -> None:
-    assert [(m.first, m.last, m.label) for m in made("exploding").causes[0].marks] == [(132, 199, "nonfinite loss"), (20, 131, "diverging loss")]
+    assert [(m.first, m.last, m.label) for m in made("exploding").causes[0].marks] == [
+        (20, 132, "diverging loss, lr too high"),
+        (132, 199, "nonfinite loss"),
+    ]
     assert made("large").causes[0].marks == ()
 
 

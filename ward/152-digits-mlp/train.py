@@ -42,7 +42,7 @@ def check():
     return loss.item(), (predicted == y_va).sum().item() / len(y_va)
 
 
-for epoch in range(20):
+for epoch in range(16):
     net.train()
     running_loss = 0.0
     perm = torch.randperm(len(y_tr))

@@ -23,7 +23,7 @@ class LeNetMini(nn.Module):
         return self.classifier(self.features(x).flatten(1))
 
 
-def main(lr=0.1, epochs=8):
+def main(lr=0.1, epochs=7):
     torch.manual_seed(11)
     train_loader, val_loader = get_loaders(40)
     model = LeNetMini()

@@ -13,7 +13,7 @@ x = (x - x[:n].mean(0)) / x[:n].std(0)
 y = (y - y[:n].mean()) / y[:n].std()
 x_train, y_train, x_val, y_val = x[:n], y[:n], x[n:], y[n:]
 
-WIDTH, DROPOUT, DECAY, EPOCHS = 16, 0.1, 0.1, 18
+WIDTH, DROPOUT, DECAY, EPOCHS = 16, 0.1, 0.1, 26
 model = nn.Sequential(
     nn.Linear(10, WIDTH), nn.ReLU(), nn.Dropout(DROPOUT),
     nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Dropout(DROPOUT),

@@ -56,4 +56,4 @@ if __name__ == "__main__":
     g = torch.Generator().manual_seed(13)
     train_loader = DataLoader(photos(500, g), batch_size=25, shuffle=True)
     val_loader = DataLoader(photos(400, g), batch_size=200)
-    train(TagNet(50, 8, hidden=32, p=0.25), train_loader, val_loader, epochs=14, lr=2e-3, weight_decay=0.05)
+    train(TagNet(50, 8, hidden=32, p=0.15), train_loader, val_loader, epochs=14, lr=2e-3, weight_decay=0.05)

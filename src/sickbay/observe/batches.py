@@ -73,6 +73,8 @@ class BatchWatch(Observer):
         if entry is None or entry.ref() is not loader:
             place = place_of(*key) if key else None
             entry = self.loaders[id(loader)] = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader))
+            if (built := self.session.registry.loader_built_at(loader)) is not None:
+                entry.fact = replace(entry.fact, built_at=place_of(*built))
         entry.epochs += 1
         self.session.drawn.pop(id(iterator), None)
         self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
@@ -177,8 +179,7 @@ class BatchWatch(Observer):
                 self.session.train_loader = self.current.index
             self.current.trained += 1
         self.seen += 1
-        may_ask = loss.is_cpu or self.session.sampled  # no device sync outside sampled steps
-        if may_ask and (self.searched < SEARCHES or self.session.sampled) and not bool(torch.isfinite(loss.detach()).all()):
+        if self.session.loss_finite is False and (self.searched < SEARCHES or self.session.sampled):
             self._search()
         self.door.clear()
         self.targets.clear()
@@ -196,6 +197,9 @@ class BatchWatch(Observer):
         for entry in list(self.loaders.values())[:32]:
             role = "train" if entry.trained else "eval" if entry.batches else "unknown"
             place = self.session.keep_source(entry.place)
+            self.session.keep_source(entry.fact.built_at)
+            if entry.trained:
+                self.session.steps_per_epoch = entry.trained / max(entry.epochs, 1)
             loaders.append(replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable))
         writer.fact("loaders", loaders)
         writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])
@@ -212,6 +216,7 @@ class LabelWatch:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.histogram = np.zeros(0, np.int64)
+        self.waiting: list[Any] = []
         self.batches = 0
         self.total = 0
         self.distinct = 0
@@ -235,6 +240,16 @@ class LabelWatch:
             return
         labels, self.loader = self.pending
         self.pending = None
+        self.waiting.append(labels)
+
+    def catch_up(self) -> None:
+        """Count the labels that wait: in one go now and then, to keep the arithmetic out of the steps."""
+        for labels in self.waiting:
+            if labels.min() >= 0 and labels.max() < MOST_CLASSES:
+                self._count(labels)
+        self.waiting.clear()
+
+    def _count(self, labels: Any) -> None:
         counts = np.bincount(labels)
         if len(counts) > len(self.histogram):
             self.histogram = np.concatenate([self.histogram, np.zeros(len(counts) - len(self.histogram), np.int64)])
@@ -248,6 +263,7 @@ class LabelWatch:
         self.prints.append(zlib.crc32(labels.tobytes()))
 
     def fact(self) -> facts.LabelOrder | None:
+        self.catch_up()
         classes = int((self.histogram > 0).sum())
         if self.batches < 2 or classes < 2:
             return None
@@ -279,8 +295,7 @@ def _labels(call: LossCall) -> Any:
     if not 0 < target.numel() <= MOST_LABELS:
         return None
     if call.function in ("cross_entropy", "nll_loss", "multi_margin_loss") and not target.is_floating_point() and target.dim() == 1:
-        labels = target.numpy()
-        return labels if 0 <= labels.min() and labels.max() < MOST_CLASSES else None
+        return target.numpy().copy()  # the script may reuse its buffer
     binary = call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits")
     if binary and target.is_floating_point() and target.numel() == target.shape[0]:
         values = target.detach().reshape(-1).numpy()

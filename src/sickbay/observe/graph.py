@@ -55,8 +55,11 @@ class GraphWatch(Observer):
     # -- when to follow -----------------------------------------------------------------------------------------
 
     def forward_begins(self, call: ForwardCall) -> None:
-        if self.session.backwards == 0 and call.grad and not self.trace.entered:
-            self._begin()
+        if self.session.backwards == 0 and call.grad:
+            if not self.trace.entered:
+                self._begin()
+        elif self.trace.entered and not self.session.tracing:
+            self.trace.end()  # backward() itself runs inside the mode, where it can't be left
 
     def step_planned(self) -> None:
         self.calls.clear()
@@ -65,7 +68,7 @@ class GraphWatch(Observer):
             self._begin()
 
     def _begin(self) -> None:
-        if self.outside_python or self.session.no_trace:
+        if self.outside_python or self.session.no_trace or self.trace.truncated:
             return
         if not self.trace.begin():
             self.session.limit(self.sees, "the script holds a torch function mode open while it trains; operations were not followed")
@@ -80,7 +83,11 @@ class GraphWatch(Observer):
         if self.session.sampled and self.trace.nodes and not self.trace.truncated and self.session.since_step < EARLY_READS:
             self._begin()
 
-    def step_begins(self, *_: Any) -> None:
+    def step_begins(self, optimizer: Any, key: Any, closure: bool) -> None:
+        if not closure:  # with a closure, forward and backward are still to come
+            self.trace.end()
+
+    def step_ends(self, _: Any) -> None:
         self.trace.end()
 
     def finish(self) -> None:

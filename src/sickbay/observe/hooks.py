@@ -356,6 +356,15 @@ def _loaders(session: Session, patches: Patches) -> None:
 
         return _next_index
 
+    def around_building(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            if not session.off:
+                session.registry.note_loader(self, key_here())
+
+        return __init__
+
+    patches.wrap(module.DataLoader, "__init__", around_building)
     patches.wrap(module._BaseDataLoaderIter, "__init__", around_init)
     patches.wrap(module._BaseDataLoaderIter, "__next__", around_next)
     patches.wrap(module._BaseDataLoaderIter, "_next_index", around_index)

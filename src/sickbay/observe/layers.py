@@ -33,6 +33,7 @@ class LayerWatch(Observer):
         super().__init__(session)
         self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks] | None = None
         self.models: dict[int, facts.Model] = {}
+        self.closure_of: torch.optim.Optimizer | None = None
 
     def forward_begins(self, call: ForwardCall) -> None:
         module = call.module
@@ -44,8 +45,14 @@ class LayerWatch(Observer):
 
     def step_begins(self, optimizer: torch.optim.Optimizer, key: Any, closure: bool) -> None:
         self.before = None
+        self.closure_of = optimizer if closure else None
+        if not closure:
+            self._before_update(optimizer)
+
+    def _before_update(self, optimizer: torch.optim.Optimizer) -> None:
+        """Gradients are complete, weights are still the old ones."""
         session = self.session
-        if not session.measure_norm or closure:
+        if not session.measure_norm:
             return
         started = session.clock()
         index = session.registry.optimizer(optimizer).index
@@ -69,6 +76,7 @@ class LayerWatch(Observer):
         session.sample_seconds += session.clock() - started
 
     def step_ends(self, _: torch.optim.Optimizer) -> None:
+        self.closure_of = None
         if self.before is None:
             return
         session = self.session
@@ -92,6 +100,8 @@ class LayerWatch(Observer):
     def backward_ends(self, _: torch.Tensor) -> None:
         """Parameters that no optimizer holds: does a loss reach them?"""
         session = self.session
+        if self.closure_of is not None and self.before is None:
+            self._before_update(self.closure_of)
         if not session.sampled:
             return
         started = session.clock()

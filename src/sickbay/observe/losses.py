@@ -95,9 +95,12 @@ class LossWatch(Observer):
             value = value.float().mean()
         name = site.series("loss/train")
         if value.is_cpu:
-            self._note(site, name, value.item())
+            number = value.item()
+            self.session.loss_finite = math.isfinite(number)
+            self._note(site, name, number)
         else:
             self.session.later(name, value)
+            self.session.loss_finite = bool(torch.isfinite(value)) if self.session.sampled else None
 
     def _note(self, site: Site, name: str, value: float) -> None:
         count = self.backwards[site.index] = self.backwards.get(site.index, 0) + 1

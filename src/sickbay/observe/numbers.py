@@ -49,8 +49,11 @@ class Blocks:
 
 def gradient_norms(gradients: list[torch.Tensor]) -> Array:
     """The norm of every gradient: one fused call, one transfer."""
-    dense = [g if g.layout == torch.strided else g.coalesce().values() for g in gradients]
-    return torch.stack([n.float() for n in torch._foreach_norm(dense)]).cpu().numpy() if dense else np.empty(0)
+    if not gradients:
+        return np.empty(0)
+    with torch.no_grad():  # gradients made with create_graph=True have a graph of their own
+        dense = [g if g.layout == torch.strided else g.coalesce().values() for g in gradients]
+        return torch.stack([n.float() for n in torch._foreach_norm(dense)]).cpu().numpy()
 
 
 def total_norm(norms: Array) -> float:

@@ -13,8 +13,7 @@
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
     at the end, and now and then in between          report (write facts), finish
 
-Observers never change anything of the user's. Gradients are off while they run, their own torch calls are not
-observed, their time is counted, and an exception switches that one observer off and is told in the report.
+Observers never change anything of the user's: they work on detached tensors, their own torch calls are not observed, their time is counted, and an exception switches that one observer off and is told in the report.
 """
 
 from __future__ import annotations

@@ -78,15 +78,14 @@ class OptimizerWatch(Observer):
         entry.closure |= closure
         if closure:
             return
-        for site in self.sites:
-            site.optimizers.add(entry.index)
         looked = entry.intervals < CLOSE_LOOKS or self.session.sampled
         if entry.steps and entry.backwards and looked:
             entry.intervals += 1
             if not entry.cleared:
                 self._stale(entry, optimizer)
-        # Without backward every gradient may be missing; the first few parameters tell, the rest are asked if they do.
-        if all(p.grad is None for group in optimizer.param_groups for p in group["params"][:8]):
+        # Without backward every gradient is missing: only if the first is, ask the rest.
+        first = optimizer.param_groups[0]["params"]
+        if not first or first[0].grad is None:
             entry.empty_steps += all(p.grad is None for group in optimizer.param_groups for p in group["params"])
 
     def _stale(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
@@ -110,6 +109,8 @@ class OptimizerWatch(Observer):
         entry.steps += 1
         if not entry.closure:
             entry.cleared = False
+        for site in self.sites:
+            site.optimizers.add(entry.index)
         self.sites.clear()
         suffix = f"@{entry.index}" if entry.index else ""
         groups = optimizer.param_groups

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -98,6 +99,7 @@ def expression(frame: FrameType) -> str:
     return expression_of(frame.f_code, frame.f_lasti)
 
 
+@functools.lru_cache(maxsize=4096)
 def expression_of(code: CodeType, lasti: int) -> str:
     """The source text of one instruction's expression."""
     span = _positions(code, lasti)

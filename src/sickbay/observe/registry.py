@@ -104,6 +104,7 @@ class Registry:
         self._modules: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}
         self._optimizer_ids: dict[int, OptimizerEntry] = {}
         self._built: dict[int, tuple[weakref.ref[torch.nn.Module], tuple[CodeType, int]]] = {}
+        self._loaders: dict[int, tuple[weakref.ref[Any], tuple[CodeType, int]]] = {}
         self.manual_updates = False
         self.loaded: set[int] = set()
 
@@ -150,6 +151,14 @@ class Registry:
         """Layers may have been replaced since their root was named."""
         for module, prefix in self.root_modules():
             self.refresh(module, prefix)
+
+    def note_loader(self, loader: Any, key: tuple[CodeType, int] | None) -> None:
+        if key is not None:
+            self._loaders[id(loader)] = (weakref.ref(loader), key)
+
+    def loader_built_at(self, loader: Any) -> tuple[CodeType, int] | None:
+        found = self._loaders.get(id(loader))
+        return found[1] if found is not None and found[0]() is loader else None
 
     def note_built(self, module: torch.nn.Module, key: tuple[CodeType, int] | None) -> None:
         """Remember the user's line that made a module, once (the outermost of its constructors is told last)."""

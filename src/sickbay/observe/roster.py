@@ -15,5 +15,5 @@ from sickbay.observe.timeline import TimelineWatch
 
 
 def observers() -> tuple[type[Observer], ...]:
-    """In the order in which they hear of a moment: names are given first, modes ask the trace before it is closed."""
-    return (LayerWatch, ModeWatch, LossWatch, OptimizerWatch, ActivationWatch, GraphWatch, BatchWatch, TimelineWatch, MachineWatch)
+    """In the order in which they hear of a moment: the trace is switched off before others use torch themselves."""
+    return (GraphWatch, LayerWatch, ModeWatch, LossWatch, OptimizerWatch, ActivationWatch, BatchWatch, TimelineWatch, MachineWatch)

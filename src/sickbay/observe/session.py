@@ -52,8 +52,6 @@ class Session:
         self.thread: int | None = None
         self.off = False
         self.busy = False
-        self.grad = True
-        """Whether gradients were on when the current moment began (they are off while observers run)."""
         self.step = 0
         self.sampled = True
         """Per-layer statistics are taken on this step."""
@@ -77,12 +75,15 @@ class Session:
         self.own_seconds = 0.0
         self.training_seconds = 0.0
         self.epoch = -1
+        self.steps_per_epoch: float | None = None
         self.loader: int | None = None
         """Index of the loader that the newest batch came from."""
         self.train_loader: int | None = None
         self.trace: Trace | None = None
         self.sites: dict[Any, Site] = {}
         self.site: Site | None = None
+        self.loss_finite: bool | None = True
+        """Whether the newest loss is finite; None while its value is on its way from a device."""
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -156,8 +157,6 @@ class Session:
             return
         started = self.clock()
         self.busy = True
-        self.grad = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(False)
         try:
             for observer, method in listeners:
                 try:
@@ -165,7 +164,6 @@ class Session:
                 except Exception as e:
                     self.retire(observer, moment, e)
         finally:
-            torch._C._set_grad_enabled(self.grad)
             self.busy = False
             self.times.own += self.clock() - started
 
@@ -268,7 +266,7 @@ class Session:
         self.off = True
         self.remove_hooks()
         try:
-            (self.path.parent / "bootstrap-errors.txt").write_text(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
+            (self.path.parent / "bootstrap-errors.txt").open("a").write(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
         except OSError:
             pass
 
@@ -317,6 +315,7 @@ class Session:
             backwards=self.backwards,
             forwards=self.forwards,
             epochs=max(self.epoch + 1, 0),
+            steps_per_epoch=self.steps_per_epoch,
             overhead_seconds=self.own_seconds,
             sampled_steps=self.governor.frame.runs,
             exit=self.exit,

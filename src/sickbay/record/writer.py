@@ -73,7 +73,7 @@ class RecordWriter:
         else:
             buffer.data += np.ascontiguousarray(values, dtype="<f4").tobytes()
         buffer.count += 1
-        self._frames += 1
+        self._frames += family == "pulse"
 
     def fact(self, name: str, value: Any) -> None:
         """Set a field of `facts.Facts`; the latest value wins."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -205,18 +205,29 @@ def charts(record: Record) -> tuple[Chart, ...]:
     return tuple(chart for chart in made if chart is not None)
 
 
-def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis) -> tuple[Mark, ...]:
-    """The steps that this cause's evidence, and the signs it explains, speak of. A span that is the whole run marks nothing."""
+def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis, record: Record) -> tuple[Mark, ...]:
+    """The steps that this cause's evidence, and the signs of the whole run that it explains, speak of, in their order.
+
+    A span that is the whole run marks nothing; what begins at nearly the same step shares a mark.
+    """
     related = set(cause.consequences) | cause.explains
-    spans = [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related]
+    spans = [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related and (s.where is None or s.where in record.all_series)]
     spans += [(e.steps, words.plain(cause.cause)) for e in cause.evidence if e.steps and e.kind != "against"]
     whole = max(1, diagnosis.run.steps - 1)
     found: list[Mark] = []
-    for (first, last), label in spans:
-        near = any(abs(first - m.first) <= 0.01 * whole for m in found)
-        if last - first < 0.9 * whole and not near:
+    for (first, last), label in sorted(spans, key=lambda pair: pair[0]):
+        if last - first >= 0.9 * whole:
+            continue
+        if found and first - found[-1].first <= 0.02 * whole:
+            found[-1] = _shared(found[-1], last, label)
+        else:
             found.append(Mark(int(first), int(last), label, rank))
     return tuple(found[:4])
+
+
+def _shared(mark: Mark, last: int, label: str) -> Mark:
+    names = mark.label.split(", ")
+    return replace(mark, last=max(mark.last, int(last)), label=mark.label if label in names or len(names) > 1 else f"{mark.label}, {label}")
 
 
 TOPICS = (

@@ -67,17 +67,25 @@ def _clip(text: str | None) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def diff_lines(diff: str) -> tuple[DiffLine, ...]:
-    """A unified diff line by line; a plain snippet becomes lines to add."""
+def diff_lines(diff: str, shown_file: str = "") -> tuple[DiffLine, ...]:
+    """A unified diff line by line, without indentation that all lines share; a plain snippet stays as it is.
+
+    Headers are shortened to the file's name, and left out when that's the file that the reader already looks at.
+    """
     lines = [words.clean(line).expandtabs(4).rstrip() for line in diff.strip("\n").splitlines()]
-    if not any(line.startswith(("+", "-")) for line in lines):
-        return tuple(DiffLine("same", line) for line in lines)
-    return tuple(_diff_line(line) for line in lines)
+    if any(line.startswith(("+", "-")) for line in lines):
+        parsed = [made for line in lines if (made := _diff_line(line, shown_file))]
+    else:
+        parsed = [DiffLine("same", line) for line in lines]
+    return tuple(_dedented(_trimmed(parsed)))
 
 
-def _diff_line(line: str) -> DiffLine:
-    if line.startswith(("--- ", "+++ ", "@@")):
-        return DiffLine("head", line)
+def _diff_line(line: str, shown_file: str) -> DiffLine | None:
+    if line.startswith("+++ "):
+        file = line[4:].split("\t")[0].strip().removeprefix("b/")
+        return None if file == shown_file else DiffLine("head", file)
+    if line.startswith(("--- ", "@@")):
+        return None
     if line.startswith("+"):
         return DiffLine("add", line[1:])
     if line.startswith("-"):
@@ -85,6 +93,28 @@ def _diff_line(line: str) -> DiffLine:
     return DiffLine("same", line[1:] if line.startswith(" ") else line)
 
 
-def replacement(lines: tuple[DiffLine, ...]) -> str:
-    """What the copy button copies: the new code, without markers and without what is taken away."""
-    return "\n".join(line.text for line in lines if line.kind in ("add", "same"))
+def _trimmed(lines: list[DiffLine]) -> list[DiffLine]:
+    """Without blank context at either end."""
+    while lines and lines[-1].kind == "same" and not lines[-1].text.strip():
+        lines = lines[:-1]
+    while lines and lines[0].kind == "same" and not lines[0].text.strip():
+        lines = lines[1:]
+    return lines
+
+
+def changed_only(lines: tuple[DiffLine, ...]) -> tuple[DiffLine, ...]:
+    """From the first to the last changed line, for where an excerpt shows what is around them. A plain snippet stays whole."""
+    at = [i for i, line in enumerate(lines) if line.kind != "same"]
+    return lines[at[0] : at[-1] + 1] if at else lines
+
+
+def _dedented(lines: list[DiffLine]) -> list[DiffLine]:
+    margin = min((len(x.text) - len(x.text.lstrip()) for x in lines if x.kind != "head" and x.text.strip()), default=0)
+    return [x if x.kind == "head" else DiffLine(x.kind, x.text[margin:]) for x in lines]
+
+
+def replacement(diff: str) -> str:
+    """What the copy button copies: the new lines with their own indentation; all of a plain snippet."""
+    lines = words.clean(diff.strip("\n")).splitlines()
+    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")]
+    return "\n".join(added if any(line.startswith(("+", "-")) for line in lines) else lines)

@@ -13,12 +13,14 @@ from rich.console import Console
 from rich.text import Text
 
 from sickbay.nouns import LEVELS
+from sickbay.report import words
 from sickbay.report.excerpts import DiffLine, Excerpt
 from sickbay.report.markdown import PlainMarkdown
 from sickbay.report.view import CauseView, EvidenceView, View
 
 CAUSES = 3
 EVIDENCE = 3
+CONSEQUENCES = 3
 NOT_CHECKED = 5
 WIDEST = 96
 """Longer lines of prose are hard to read, however wide the terminal."""
@@ -26,7 +28,7 @@ GUTTER = 9
 
 TONE = {"sick": "bold red", "healthy": "bold green", "undecided": "bold yellow", "untrained": "bold yellow"}
 CERTAINTY = {"proven": "red", "likely": "yellow", "possible": "dim"}
-ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "•": "*", "─": "-", "×": "x", "‖": "|", "Δ": "d", "–": "-", "’": "'", "≥": ">=", "≤": "<="})
+ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "•": "*", "─": "-", "×": "x", "–": "-", "’": "'"})
 """What stands for our signs where a console cannot write them."""
 
 
@@ -64,16 +66,17 @@ class _Page:
         self.print(text)
 
     def print(self, text: Text) -> None:
+        text.rstrip()
         if (plain := self._speakable(text.plain)) != text.plain:
             text = Text(plain)
         self.console.print(text, soft_wrap=True, highlight=False)
 
-    def prose(self, text: str, *, indent: int = 0, hang: int | None = None, label: str = "", style: str = "", label_style: str = "dim") -> None:
-        """A wrapped paragraph; `label` stands in the margin of its first line."""
+    def prose(self, text: str, *, indent: int = 0, hang: int | None = None, label: str = "", style: str = "", mark: str = "dim") -> None:
+        """A wrapped paragraph; `label` stands in the margin of its first line, in the style `mark`."""
         hang = indent if hang is None else hang
         lines = textwrap.wrap(self._speakable(text), self.width - max(indent, hang), break_long_words=False, break_on_hyphens=False) or [""]
         margin = label.ljust(indent) if label else " " * indent
-        self.line((margin, label_style), (lines[0], style))
+        self.line((margin, mark), (lines[0], style))
         for line in lines[1:]:
             self.line((line, style), indent=hang)
 
@@ -104,7 +107,7 @@ def render(view: View, console: Console) -> None:
 def _header(page: _Page, view: View) -> None:
     page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
     title = "not trained" if view.verdict == "untrained" else view.verdict
-    page.prose(view.reason, indent=len(title) + 2, label=title.upper(), label_style=TONE[view.verdict])
+    page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
     if view.run.loss:
@@ -134,10 +137,10 @@ def _cause(page: _Page, cause: CauseView, *, alone: bool) -> None:
     page.prose(cause.why, indent=GUTTER, label="Why")
     _where(page, cause)
     _fix(page, cause)
-    for i, told in enumerate(cause.consequences[:4]):
+    for i, told in enumerate(cause.consequences[:CONSEQUENCES]):
         page.prose(told, indent=GUTTER, label="" if i else "Explains", hang=GUTTER + 2)
-    if len(cause.consequences) > 4:
-        page.prose(f"and {len(cause.consequences) - 4} more", indent=GUTTER)
+    if len(cause.consequences) > CONSEQUENCES:
+        page.prose(f"and {len(cause.consequences) - CONSEQUENCES} more", indent=GUTTER, style="dim")
     page.prose(cause.sure, indent=GUTTER, label="Sure")
 
 
@@ -150,7 +153,10 @@ def _seen(page: _Page, cause: CauseView) -> None:
 
 def _sentence(evidence: EvidenceView) -> str:
     extra = ", ".join(x for x in (evidence.where, evidence.steps) if x)
-    return f"{evidence.text.rstrip('.')} ({extra})." if extra else evidence.text
+    text = evidence.text.rstrip(".")
+    if not extra:
+        return evidence.text
+    return f"{text[:-1]}; {extra})." if text.endswith(")") else f"{text} ({extra})."
 
 
 def _where(page: _Page, cause: CauseView) -> None:
@@ -224,7 +230,7 @@ def render_explanation(cause: Explainable, console: Console) -> None:
 def _markdown(page: _Page, text: str) -> None:
     """Rendered, then printed line by line: without padding to the right, and with one blank line where there are more."""
     blank = True
-    for segments in page.console.render_lines(PlainMarkdown(text), page.console.options.update(width=page.width), pad=False):
+    for segments in page.console.render_lines(PlainMarkdown(text, hyperlinks=False), page.console.options.update(width=page.width), pad=False):
         line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
         line.rstrip()
         if line.plain or not blank:
@@ -249,6 +255,6 @@ def render_catalogue(causes: Iterable[Explainable], console: Console) -> None:
         page.line((str(level), "bold"))
         for cause in members:
             indent = 2 + 6 + widest + 2
-            page.prose(cause.title.strip(), indent=indent, label=f"  {cause.code:<6}{cause.name}")
+            page.prose(words.headline(cause.title), indent=indent, label=f"  {cause.code:<6}{cause.name}", mark="")
         page.line()
     page.line((f"{len(everything)} causes. `sickbay explain NAME` prints what one is, how it is known and how it is fixed.", "dim"))

@@ -6,6 +6,7 @@ Diagnosis + Record -> View -> terminal, html, notebook
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, S
 from sickbay.record.reader import Record
 from sickbay.report import words
 from sickbay.report.charts import Chart, Mark, charts, marks, second_chart
-from sickbay.report.excerpts import DiffLine, Excerpt, diff_lines, excerpt, replacement
+from sickbay.report.excerpts import DiffLine, Excerpt, changed_only, diff_lines, excerpt, replacement
 from sickbay.report.layers import (
     ActivationRow,
     HeatMap,
@@ -30,6 +31,8 @@ from sickbay.report.layers import (
 from sickbay.report.tables import Table, environment, loaders, losses, optimizers, run_facts
 
 EXCERPTS = 3
+_DIGIT = re.compile(r"(?<![\w.])\d")
+"""A number in a sentence, other than one in a name such as conv1."""
 REPORT_FILE = "report.html"
 
 
@@ -41,6 +44,7 @@ class EvidenceView:
     """ "steps 0 to 119", or "" if the text already says it."""
     where: str
     numbers: tuple[tuple[str, str], ...]
+    """Only if the text has none itself: it is written to hold those that matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,27 +167,29 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
 
 def _cause(c: Suspicion, rank: int, diagnosis: Diagnosis, record: Record, drawn: tuple[Chart, ...]) -> CauseView:
     folder = record.facts.run.cwd
-    diff = diff_lines(c.fix.diff)
+    shown_file = words.relative(c.place.file, folder) if c.place and c.place.file else ""
+    excerpts = _excerpts(c, record)
+    diff = diff_lines(c.fix.diff, shown_file)
     return CauseView(
         rank=rank,
         cause=words.clean(c.cause),
         code=words.clean(c.code),
         level=c.level,
-        title=words.clean(c.title).strip().rstrip("."),
+        title=words.headline(c.title).rstrip("."),
         certainty=c.certainty,
         confidence=words.percent(c.confidence),
         seen=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind != "against"),
         against=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind == "against"),
         why=words.sentence(c.why),
         where=words.place(c.place, folder),
-        excerpts=_excerpts(c, record),
+        excerpts=excerpts,
         fix=words.sentence(c.fix.text),
-        diff=diff,
-        replacement=replacement(diff),
+        diff=changed_only(diff) if excerpts else diff,
+        replacement=replacement(c.fix.diff),
         safety=c.fix.safety,
         consequences=_consequences(c, diagnosis),
         sure=_sure(c),
-        marks=marks(c, rank, diagnosis),
+        marks=marks(c, rank, diagnosis, record),
         chart=second_chart(c, diagnosis, (chart.key for chart in drawn)),
     )
 
@@ -198,7 +204,7 @@ def _evidence(e: Evidence, c: Suspicion, folder: str) -> EvidenceView:
         text=text,
         steps="" if told else words.steps(e.steps),
         where="" if where and where in text else where,
-        numbers=_numbers(e.numbers),
+        numbers=() if _DIGIT.search(text) else _numbers(e.numbers),
     )
 
 
@@ -222,7 +228,8 @@ def _excerpts(c: Suspicion, record: Record) -> tuple[Excerpt, ...]:
 def _consequences(c: Suspicion, diagnosis: Diagnosis) -> tuple[str, ...]:
     """The sign's own sentence where there is one sign of that name; a count where there are many."""
     told = []
-    for name in c.consequences:
+    known = {s.name for s in diagnosis.signs}
+    for name in sorted(c.consequences, key=lambda name: name not in known):
         signs = [s for s in diagnosis.signs if s.name == name]
         if not signs:
             told.append(words.plain(name))

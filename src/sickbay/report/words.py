@@ -79,14 +79,19 @@ def listing(items: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(rest)} {word} {last}" if rest else last
 
 
+def headline(text: str) -> str:
+    """Begins with a capital letter, unless it begins with code."""
+    text = clean(text).strip()
+    first_word = text.split()[0] if text else ""
+    return text[0].upper() + text[1:] if first_word.isalpha() and first_word.islower() else text
+
+
 def sentence(text: str) -> str:
     """Ends with a full stop and begins with a capital letter, unless it begins with code."""
     text = clean(text).strip()
     if not text:
         return ""
-    first_word = text.split()[0]
-    if first_word.isalpha() and first_word.islower():
-        text = text[0].upper() + text[1:]
+    text = headline(text)
     return text if text[-1] in ".!?:…" else text + "."
 
 

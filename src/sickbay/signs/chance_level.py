@@ -13,6 +13,8 @@ from sickbay.signs.registry import share, sign
 MINIMUM_STEPS = 50
 # A net that has learned anything is below the entropy of the labels; 3 % leaves room for labels counted on few batches.
 NEAR = 0.97
+FAR = 1.5
+"""Far above guessing is confidently wrong, which is not the same as knowing nothing."""
 
 
 @sign("chance-level")
@@ -23,7 +25,8 @@ def chance_level(record: Record) -> Iterator[Sign]:
         if guess is None or len(c) < MINIMUM_STEPS:
             continue
         last = end(c)
-        if last.value - 2 * last.error > NEAR * guess or (last.value > NEAR * guess and last.error < 0.01 * guess):
+        certain = last.value - 2 * last.error > NEAR * guess or (last.value > NEAR * guess and last.error < 0.01 * guess)
+        if certain and last.value < FAR * guess:
             yield Sign(
                 name="chance-level",
                 where=c.name,

@@ -141,9 +141,8 @@ def smooth(values: Values, width: int) -> Values:
 
 def running_median(values: Values, width: int) -> Values:
     """Median of the `width` values before each one (fewer at the beginning; the first is its own)."""
-    padded = np.concatenate([np.full(width, np.nan), values])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)[: len(values)]
-    out = np.full(len(values), values[0] if len(values) else np.nan)
-    if len(values) > 1:
-        out[1:] = np.nanmedian(windows[1:], axis=1)
-    return out
+    out = np.array([np.median(values[:i]) if i else values[0] for i in range(min(width, len(values)))])
+    if len(values) <= width:
+        return out
+    windows = np.lib.stride_tricks.sliding_window_view(values, width)[: len(values) - width]
+    return np.concatenate([out, np.median(windows, axis=1)])

@@ -21,9 +21,7 @@ def dead_units(record: Record) -> Iterator[Sign]:
     for j, site in enumerate(family.names):
         seen = np.flatnonzero(np.isfinite(family.values[:, j]))
         values, steps = family.values[seen, j], family.steps[seen]
-        if len(values) < 2:
-            continue
-        late = float(np.median(values[-max(2, len(values) // 4) :]))
+        late = float(np.median(values[-max(2, len(values) // 4) :])) if len(values) else 0.0
         if late <= SICK:
             continue
         since = int(steps[np.flatnonzero(values <= SICK)[-1] + 1]) if np.any(values[:-1] <= SICK) and values[-1] > SICK else int(steps[0])

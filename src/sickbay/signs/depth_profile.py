@@ -27,12 +27,10 @@ class Profile:
 
 
 def depth_profile(record: Record) -> Profile | None:
-    """The profile over the first half of the run, without the first three steps (zero-initialised parts wake up in those)."""
+    """The profile over the first half of the run, without the first two steps (zero-initialised parts wake up in those)."""
     columns = weights(record, record.family("grad_norm"))
-    if len(columns.steps) < 4:
-        return None
-    early = in_steps(columns, max(3, int(columns.steps[0])), max(20.0, float(columns.steps[-1]) / 2))
-    if len(early.steps) < 2:
+    early = in_steps(columns, 2, max(20.0, float(columns.steps[-1]) / 2 if len(columns.steps) else 0.0))
+    if len(early.steps) == 0:
         return None
     size = nanmedian(root_mean_square(early), axis=0)
     # Exact zeros are dead or unreached, which is another illness than a gradient that shrinks on its way.

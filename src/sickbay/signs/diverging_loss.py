@@ -8,7 +8,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, end, start
+from sickbay.signs.curves import Curve, end, noise, start
 from sickbay.signs.losses import judged_losses
 from sickbay.signs.registry import share, sign
 
@@ -46,7 +46,8 @@ def _start(c: Curve) -> float:
 
 def _stays_high(c: Curve, first: float, last: float) -> bool:
     tail = c.values[-max(5, len(c) // 5) :]
-    return len(c) >= 15 and last > FACTOR * first + NOISES * c.noise and float(np.min(tail)) > first
+    early = noise(c.values[: max(10, len(c) // 10)])  # the noise of the end has grown with the loss
+    return len(c) >= 15 and last > FACTOR * first + NOISES * early and float(np.min(tail)) > first
 
 
 def _explodes(c: Curve, first: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
@@ -23,12 +24,12 @@ MOST_LAYERS = 75
 @sign("update-ratio-low")
 def update_ratio_low(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("update_ratio"))
-    if len(columns.steps) < 5 or not columns.parameters:
+    if len(columns.steps) < 3 or not columns.parameters:
         return
     # The liveliest quarter of the run: warm-up at its start or a decay at its end do not make a rate too low.
     by_frame = np.nanpercentile(np.nan_to_num(columns.values, nan=0.0, posinf=0.0), MOST_LAYERS, axis=1)
-    typical = float(np.percentile(by_frame, 75))
-    steps = float(columns.steps[-1] - columns.steps[0] + 1)
+    typical = float(np.percentile(by_frame, 75)) * _later_rise(record, columns.steps)
+    steps = float(max(columns.steps[-1] + 1, record.facts.run.steps))
     if 0 < typical < PER_STEP and typical * steps < WHOLE_RUN:
         lowest = columns.parameters[int(np.argmin(nanmedian(columns.values, axis=0)))]
         yield Sign(
@@ -39,3 +40,11 @@ def update_ratio_low(record: Record) -> Iterator[Sign]:
             numbers={"ratio": typical, "whole_run": typical * steps},
             text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {typical * steps:.1g}",
         )
+
+
+def _later_rise(record: Record, observed: NDArray[np.int64]) -> float:
+    """How much higher the learning rate was on steps that were not observed (only the first few may have been: a warm-up)."""
+    lr = record.series("lr")
+    seen = np.isin(lr.steps, observed)
+    highest = float(np.max(lr.values[seen])) if seen.any() else 0.0
+    return max(1.0, float(np.max(lr.values)) / highest) if highest > 0 else 1.0

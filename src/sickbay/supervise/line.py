@@ -45,7 +45,8 @@ class LiveLine:
                 self.close()
                 self.open()
             if self._rows and _in_foreground(self.fd):
-                self._write(f"{SAVE}\033[{self._rows};1H\033[2K{DIM}{text[: columns - 1]}{PLAIN}{RESTORE}")
+                fitting = text if len(text) < columns else text[: max(columns - 2, 0)] + "…"
+                self._write(f"{SAVE}\033[{self._rows};1H\033[2K{DIM}{fitting}{PLAIN}{RESTORE}")
 
     def close(self) -> None:
         """Clear the line and give the whole screen back. Safe to call at any time, any number of times."""

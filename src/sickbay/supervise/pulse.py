@@ -76,7 +76,7 @@ class Checkup:
         now = time.monotonic()
         self._next = now + max(self.pause, 100 * (now - begun))
         told = {"healthy": "healthy so far", "undecided": "undecided so far"}
-        self.words = f"sick: {diagnosis.causes[0].title}" if diagnosis.verdict == "sick" else told.get(diagnosis.verdict, "")
+        self.words = f"sick: {diagnosis.causes[0].cause}" if diagnosis.verdict == "sick" else told.get(diagnosis.verdict, "")
 
 
 def _yield_to_training() -> None:

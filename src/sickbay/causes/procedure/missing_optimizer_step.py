@@ -75,11 +75,12 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _idle(record: Record) -> list[Optimizer]:
-    """Optimizers that never stepped though gradients reached what they hold, and nothing else moved it."""
+    """Optimizers that never stepped though gradients are computed for what they hold, and nothing else moved it."""
     idle = []
     for o in record.facts.optimizers:
         parameters = [p for p in named(record, o.parameters) if p.trainable]
-        reached = any(p.reached for p in parameters)
+        # Clearing its gradients in a loop says that it is meant to train, even if no backward pass was followed closely.
+        reached = any(p.reached for p in parameters) or (bool(parameters) and o.zeroed_at is not None)
         # A parameter may be held by two optimizers: the one that steps shows in `moved`.
         if o.steps == 0 and reached and not any(p.moved for p in parameters):
             idle.append(o)

@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof
-from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
+from sickbay.causes.fixing import Edit, Source, called, is_number, mend, receiver, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Loss, Op
 from sickbay.nouns import Evidence, Fix
@@ -105,13 +105,17 @@ def _without(source: Source, line: int | None) -> Edit | None:
     call = calls[0]
     if called(call)[0].isupper():
         return _layer(source, call)
-    argument = call.args[0] if call.args and not _is_method(call) else receiver(call)
+    argument = receiver(call) if _is_method(call) else call.args[0] if call.args else None
     return source.replacing(call, source.segment(argument)) if argument is not None else None
 
 
 def _is_method(call: ast.Call) -> bool:
-    owner = receiver(call)
-    return owner is not None and ast.unparse(owner) not in ("F", "torch", "functional", "nn.functional", "torch.nn.functional", "torch.special")
+    """`scores.softmax(-1)`, and not `F.softmax(scores)` or a layer's `self.softmax(scores)`: its argument, if any, is a dimension."""
+    return receiver(call) is not None and (not call.args or is_number(_positive(call.args[0])))
+
+
+def _positive(node: ast.expr) -> ast.expr:
+    return node.operand if isinstance(node, ast.UnaryOp) else node
 
 
 def _layer(source: Source, call: ast.Call) -> Edit | None:

@@ -1,0 +1,61 @@
+"""invalid-label, and unused-parameters (which needs no crash but no curve either)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sickbay.facts import Crash, Head, Loss, Run
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
+
+
+def crashed(message: str, kind: str = "IndexError") -> Record:
+    crash = Crash(kind=kind, message=message, place=Place("train.py", 12), step=0)
+    losses = [Loss(index=0, heads=(Head(function="cross_entropy", classes=10),))]
+    return make_record(run=Run(steps=0, exit=1), crash=crash, losses=losses)
+
+
+class TestInvalidLabel(CauseTestCase):
+    cause = "invalid-label"
+
+    def sick(self) -> Iterable[Record]:
+        yield crashed("Target 10 is out of bounds.")
+        yield crashed("expected target dtype to be Long or Byte, but got Float", "RuntimeError")
+        yield crashed("0D or 1D target tensor expected, multi-target not supported", "RuntimeError")
+        yield crashed("Expected floating point type for target with class probabilities, got Long", "RuntimeError")
+        yield crashed("Class values must be smaller than num_classes.", "RuntimeError")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "a token outside the vocabulary", crashed("index out of range in self")
+        yield "wrong shapes", crashed("mat1 and mat2 shapes cannot be multiplied (32x10 and 20x5)", "RuntimeError")
+        yield "no crash", make_record(steps=100)
+
+
+def test_the_label_and_the_room_are_told() -> None:
+    text = assert_suspects(crashed("Target 10 is out of bounds."), "invalid-label").evidence[0].text
+    assert "a label is 10" in text and "labels 0 to 9" in text and "train.py:12" in text
+
+
+def layer(steps: int = 100, **unused: Any) -> Record:
+    facts = model_facts("a", "b")
+    given = {"called": False, "reached": False, "moved": False} | unused
+    facts["parameters"] = (facts["parameters"][0], replace(facts["parameters"][1], **given))
+    return make_record(steps=steps, **facts)
+
+
+class TestUnusedParameters(CauseTestCase):
+    cause = "unused-parameters"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield layer()
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "loaded and replaced", layer(loaded=True)
+        yield "called but cut off", layer(called=True)
+        yield "not trained", layer(optimizer=None)
+        yield "a small leftover", layer(size=10, shape=(2, 5))
+        yield "a short run", layer(steps=5)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from causes.scripts import added
+from sickbay.facts import Crash, Cut, Layer, Loss, Model, Op, Run
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts, place_in
+
+
+def cut_off(op: str = "detach", place: Place | None = None, cut: dict[str, Any] | None = None, source: str = "", **encoder: Any) -> Record:
+    """An encoder that the loss does not reach behind a head that it does."""
+    facts = model_facts("encoder", "head")
+    first = replace(facts["parameters"][0], **{"reached": False, "moved": False} | encoder)
+    facts["parameters"] = (first, facts["parameters"][1])
+    a_cut = Cut(op=op, place=place, parameters=("encoder.weight",), **(cut or {}))
+    loss = Loss(index=0, backwards=100, cuts=(a_cut,), operations=(Op(name="linear"),))
+    return make_record(steps=100, losses=[loss], sources={"train.py": source}, **facts)
+
+
+def crashed(message: str) -> Record:
+    crash = Crash(kind="RuntimeError", message=message, place=Place("train.py", 3))
+    return make_record(run=Run(steps=0, backwards=0, exit=1), crash=crash)
+
+
+def called_but_unused(depth: int) -> Record:
+    facts = model_facts("encoder", "head")
+    facts["models"] = (Model(name="Net", layers=(Layer(name="encoder", kind="Linear", depth=depth), Layer(name="head", kind="Linear", depth=1))),)
+    facts["parameters"] = (replace(facts["parameters"][0], reached=False, moved=False), facts["parameters"][1])
+    return make_record(steps=100, losses=[Loss(index=0, backwards=100, operations=(Op(name="linear"),))], **facts)
+
+
+class TestDetachedGraph(CauseTestCase):
+    cause = "detached-graph"
+
+    def sick(self) -> Iterable[Record]:
+        yield cut_off()
+        yield cut_off("no_grad")
+        yield make_record(steps=100, losses=[Loss(index=0, backwards=100, leaf=True)])
+        yield crashed("element 0 of tensors does not require grad and does not have a grad_fn")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "stop-gradient, but another loss reaches it", cut_off(reached=True, moved=True)
+        yield "no optimizer holds it (target network)", cut_off(optimizer=None)
+        yield "frozen", cut_off(trainable=False)
+        yield "never called: unused, not cut", cut_off(called=False)
+        yield "a side branch whose output nobody uses", called_but_unused(depth=2)
+        yield "another crash", crashed("CUDA out of memory")
+        yield "nothing was followed yet", make_record(run=Run(steps=0, backwards=1), **model_facts("a", reached=False))
+
+
+def test_a_large_front_without_a_known_cut_is_likely() -> None:
+    assert_suspects(called_but_unused(depth=0), "detached-graph", "likely")
+
+
+@pytest.mark.parametrize(
+    ("op", "line", "fixed"),
+    [
+        ("detach", "h = encoder(x).detach()", "h = encoder(x)"),
+        ("data", "h = encoder(x).data", "h = encoder(x)"),
+        ("tensor", "loss = torch.tensor(total, requires_grad=True)", "loss = total"),
+        ("item", "total = loss.item() + penalty", "total = loss + penalty"),
+    ],
+)
+def test_the_fix_removes_the_cut(op: str, line: str, fixed: str) -> None:
+    record = cut_off(op, place_in(line + "\n", line), source=line + "\n")
+    assert added(assert_suspects(record, "detached-graph").fix.diff) == [fixed]

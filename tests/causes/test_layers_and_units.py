@@ -1,0 +1,84 @@
+"""dead-relu and vanishing-gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from causes.scripts import added
+from sickbay.facts import Loss, Op
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
+
+FRAMES = np.arange(0, 300, 10)
+LAYERS = tuple("abcdefgh")
+SOURCE = "net = nn.Sequential(nn.Linear(8, 8), nn.Sigmoid(), nn.Linear(8, 8))\n"
+FLAT = 2.3 + np.random.default_rng(0).normal(0, 0.05, 300)
+
+
+def column(value: Any) -> tuple[np.ndarray, np.ndarray]:
+    return FRAMES, np.broadcast_to(value, FRAMES.shape)
+
+
+def units(dead: Any, losses: np.ndarray = FLAT, gradients: Any = 0.1) -> Record:
+    families = {
+        "activation_dead": {"relu1": column(dead), "relu2": column(0.2)},
+        "grad_norm": {f"{x}.weight": column(g) for x, g in zip(LAYERS, np.broadcast_to(gradients, 8), strict=True)},
+    }
+    return make_record(series={"loss/train": losses}, families=families, **model_facts(*LAYERS))
+
+
+class TestDeadRelu(CauseTestCase):
+    cause = "dead-relu"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield units(0.97)
+        yield units(np.where(FRAMES < 50, 0.1, 0.7))
+        yield units(1.0, losses=falling(10, 1, 300), gradients=np.where(np.arange(8) < 4, 0.0, 0.1))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "half of the elements are zero, no unit is dead", units(0.0)
+        yield "some dead units in a net that learns", units(0.6, losses=falling(2.3, 0.1))
+        yield "a dead side branch in a net that learns", units(0.99, losses=falling(2.3, 0.1))
+        yield "some dead units in a net that is stuck for another reason", units(0.3)
+
+
+def depths(sizes: np.ndarray, losses: np.ndarray = FLAT, activation: str = "sigmoid", **model: Any) -> Record:
+    ops = tuple(Op(name=activation, place=place_in(SOURCE, "Sigmoid")) for _ in range(7))
+    families = {"grad_norm": {f"{x}.weight": column(s) for x, s in zip(LAYERS, sizes, strict=True)}}
+    return make_record(
+        series={"loss/train": losses},
+        families=families,
+        losses=[Loss(index=0, activations=ops)],
+        sources={"train.py": SOURCE},
+        **model_facts(*LAYERS, **model),
+    )
+
+
+class TestVanishingGradient(CauseTestCase):
+    cause = "vanishing-gradient"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield depths(np.geomspace(1e-7, 0.5, 8))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "an even profile", depths(np.full(8, 0.2))
+        yield "the same profile in a run that learns", depths(np.geomspace(1e-7, 0.5, 8), losses=falling(2.3, 0.1))
+        yield "everything small: converged", depths(np.full(8, 1e-9), losses=falling(2.3, 0.01))
+        yield "exact zeros in front: dead or cut off", depths(np.array([0, 0, 0, 0, 0, 0, 0.1, 0.2]), activation="relu")
+        yield "weights that start at zero (LoRA)", depths(np.geomspace(1e-7, 0.5, 8), initial_std=0.0)
+
+
+def test_dead_before_the_first_update_is_told() -> None:
+    suspicion = assert_suspects(units(0.97), "dead-relu")
+    assert any("before the first update" in e.text for e in suspicion.evidence)
+    assert suspicion.place is not None and suspicion.place.layer == "relu1"
+
+
+def test_the_fix_replaces_the_sigmoid() -> None:
+    diff = assert_suspects(depths(np.geomspace(1e-7, 0.5, 8)), "vanishing-gradient").fix.diff
+    assert added(diff) == ["net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))"]

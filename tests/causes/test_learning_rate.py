@@ -1,0 +1,113 @@
+"""lr-too-high, lr-too-low and lr-decayed-too-soon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causes.scripts import LOOP, added, loop_facts
+from sickbay.facts import Head, Loss
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
+
+LAYERS = ("a", "b", "c", "d")
+
+
+def run(
+    losses: Any, ratio: Any = 1e-3, extra: dict[str, Any] | None = None, lr: Any = 0.1, dead: Any = None, source: str = LOOP, **model: Any
+) -> Record:
+    losses = np.asarray(losses, float)
+    frames = np.arange(0, len(losses), max(1, len(losses) // 40))
+    families = {"update_ratio": {f"{x}.weight": (frames, np.broadcast_to(ratio, frames.shape)) for x in LAYERS}}
+    if dead is not None:
+        families["activation_dead"] = {"relu": (frames, np.broadcast_to(dead, frames.shape))}
+    series = {"loss/train": losses, "lr": np.broadcast_to(lr, losses.shape)} | (extra or {})
+    return make_record(series=series, families=families, **loop_facts(source), **model_facts(*LAYERS, **model))
+
+
+def noisy(level: float, scale: float, steps: int = 300) -> np.ndarray:
+    return level + np.random.default_rng(0).normal(0, scale, steps)
+
+
+class TestLrTooHigh(CauseTestCase):
+    cause = "lr-too-high"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(np.concatenate([noisy(1, 0.1, 20), noisy(9, 1, 100)]), ratio=0.5)
+        yield run([2.3, 40.0, 9e3, 5e8, math.inf, math.nan], ratio=3.0)
+        yield run(noisy(1.1, 0.1), ratio=0.3, dead=np.where(np.arange(43) < 3, 0.1, 0.9)[:43])
+        yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "healthy", run(falling(2.3, 0.1))
+        yield "large first updates, and it learns", run(falling(2.3, 0.1), ratio=0.3)
+        yield "noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=0.01)
+        yield "a sudden NaN from a good level", run([*falling(0.7, 0.04, 200), *[math.nan] * 50])
+        yield "flat without large updates", run(noisy(2.3, 0.1))
+        losses = [Loss(index=0, optimizers=(0,)), Loss(index=1, optimizers=(1,))]
+        yield "a generator that loses", make_record(series={"loss/train": np.linspace(0.7, 6, 300), "loss/train@1": noisy(0.7, 0.1)}, losses=losses)
+        yield "a policy gradient", run(noisy(-0.1, 1.0), ratio=0.2)
+
+
+class TestLrTooLow(CauseTestCase):
+    cause = "lr-too-low"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(np.linspace(2.31, 2.27, 400) + noisy(0, 0.01, 400), ratio=1e-5)
+        yield run(noisy(2.3, 0.02), ratio=1e-7)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "healthy", run(falling(2.3, 0.1))
+        yield "fine-tuning at a small rate", run(noisy(0.3, 0.02), ratio=1e-6, loaded=True)
+        yield "already solved", run(noisy(0.02, 0.002), ratio=1e-6, extra={"accuracy/train": np.full(300, 0.99)})
+        yield "slow for another reason", run(np.linspace(2.31, 2.2, 400), ratio=1e-3)
+        yield "cosine to zero", run(falling(2.3, 0.1), ratio=1e-3 * (1 + np.cos(np.linspace(0, np.pi, 43))) / 2)
+        yield "plateau at the noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=1e-5)
+
+
+class TestLrDecayedTooSoon(CauseTestCase):
+    cause = "lr-decayed-too-soon"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(falling(2.3, 2.2, 500, noise=0.01, speed=60), lr=0.05 * 0.9 ** np.arange(500))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "cosine to zero at the end", run(falling(2.3, 2.0, 500), lr=0.05 * (1 + np.cos(np.linspace(0, np.pi, 500))) / 2)
+        yield "the loss was down by then", run(falling(2.3, 0.1, 500, speed=60), lr=0.05 * 0.9 ** np.arange(500))
+        yield "restarts", run(falling(2.3, 2.0, 500), lr=np.tile(np.geomspace(0.05, 1e-5, 100), 5))
+        yield "a constant rate", run(noisy(2.3, 0.1, 500))
+
+
+def test_a_dead_layer_at_step_zero_speaks_against_the_rate() -> None:
+    suspicion = assert_suspects(run(noisy(1.1, 0.1), ratio=0.3, dead=0.97), "lr-too-high")
+    assert suspicion.certainty == "possible" or suspicion.confidence < 0.8
+    assert any(e.kind == "against" for e in suspicion.evidence)
+
+
+@pytest.mark.parametrize(
+    ("change", "fixed"),
+    [
+        (("lr=0.1", "lr=0.1"), "optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)"),
+        (("lr=0.1", "lr=LR"), "EPOCHS, LR = 3, 0.01"),
+        (("lr=0.1", "lr=args.lr"), 'parser.add_argument("--lr", type=float, default=0.01)'),
+        (("lr=0.1", 'lr=config["rate"]'), None),
+    ],
+)
+def test_the_fix_changes_the_number_where_it_was_written(change: tuple[str, str], fixed: str | None) -> None:
+    head = {"lr=LR": "EPOCHS, LR = 3, 0.1\n", "lr=args.lr": 'parser.add_argument("--lr", type=float, default=0.1)\n'}.get(change[1], "")
+    record = run(np.concatenate([noisy(1, 0.1, 20), noisy(9, 1, 100)]), ratio=0.5, source=head + LOOP.replace(*change))
+    fix = assert_suspects(record, "lr-too-high").fix
+    assert (added(fix.diff) == [fixed]) if fixed else (fix.diff == "lr=0.01" and fix.safety == "advice")
+
+
+def test_heads_do_not_matter() -> None:
+    record = run(noisy(2.3, 0.02), ratio=1e-7)
+    assert not any(isinstance(h, Head) for x in record.facts.losses for h in x.heads)
+    assert_suspects(record, "lr-too-low")

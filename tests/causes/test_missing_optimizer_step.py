@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from causes.scripts import LOOP, added, at, loop_facts, removed
+from sickbay.facts import Loss, Optimizer, Run
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
+
+NO_STEP = LOOP.replace("        optimizer.step()\n", "")
+RUN = Run(script="train.py", steps=0, backwards=100, exit=0, finished=True)
+
+
+def idle(source: str = NO_STEP, moved: bool | None = False, run: Run = RUN, **optimizer: object) -> Record:
+    facts = loop_facts(source, steps=0, parameters=("a.weight",), **optimizer)
+    facts["losses"] = [Loss(index=0, backward_at=at(".backward()", source), backwards=run.backwards)]
+    return make_record(run=run, **facts, **model_facts("a", moved=moved))
+
+
+class TestMissingOptimizerStep(CauseTestCase):
+    cause = "missing-optimizer-step"
+
+    def sick(self) -> Iterable[Record]:
+        yield idle()
+        yield idle(moved=None)
+        yield idle(run=replace(RUN, finished=False, exit="SIGKILL", backwards=500))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "weights moved by hand", idle(run=replace(RUN, manual_updates=True))
+        yield "another optimizer moves them", idle(moved=True)
+        yield "stopped within its first accumulation", idle(run=replace(RUN, finished=False, exit="SIGINT", backwards=6))
+        record = make_record(run=RUN, **loop_facts(NO_STEP, steps=0, parameters=("a.weight",)), **model_facts("a", reached=False, moved=False))
+        yield "an optimizer over what no loss reaches", record
+
+
+def fix_of(source: str) -> str:
+    return assert_suspects(idle(source), "missing-optimizer-step").fix.diff
+
+
+def test_the_fix_adds_the_call_after_backward() -> None:
+    assert added(fix_of(NO_STEP)) == ["        optimizer.step()"]
+
+
+def test_clipping_comes_first() -> None:
+    source = NO_STEP + "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        total += loss.item()\n"
+    diff = fix_of(source)
+    assert diff.index("clip_grad_norm_") < diff.index("+        optimizer.step()") < diff.index("total +=")
+
+
+def test_missing_parentheses() -> None:
+    diff = fix_of(NO_STEP + "        optimizer.step\n")
+    assert removed(diff) == ["        optimizer.step"] and added(diff) == ["        optimizer.step()"]
+
+
+def test_a_branch_that_is_never_taken_is_told_not_patched() -> None:
+    source = NO_STEP + "        if never:\n            optimizer.step()\n"
+    fix = assert_suspects(idle(source, stepped_at=None), "missing-optimizer-step").fix
+    assert "never reached" in fix.text and not fix.diff
+
+
+def test_the_wrong_optimizer() -> None:
+    source = NO_STEP + "        teacher_opt.step()\n"
+    facts = loop_facts(source, index=1, steps=0, parameters=("a.weight",), stepped_at=None)
+    teacher = Optimizer(index=0, kind="Adam", steps=120, empty_steps=100, variable="teacher_opt", stepped_at=at("teacher_opt.step()", source))
+    facts |= {"optimizers": [teacher, *facts["optimizers"]], "losses": [Loss(index=0, backward_at=at(".backward()", source), backwards=100)]}
+    record = make_record(run=replace(RUN, steps=120), **facts, **model_facts("a", moved=False, optimizer=1))
+    diff = assert_suspects(record, "missing-optimizer-step").fix.diff
+    assert added(diff) == ["        optimizer.step()"]

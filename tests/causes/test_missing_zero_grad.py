@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from causes.scripts import LOOP, added, at, loop_facts
+from sickbay.facts import Loss, Optimizer
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record
+
+STALE = {"intervals": 99, "stale_intervals": 99, "stale_norm": 3.0, "stale_first": 1, "stale_last": 99}
+
+
+class TestMissingZeroGrad(CauseTestCase):
+    cause = "missing-zero-grad"
+
+    def sick(self) -> Iterable[Record]:
+        yield make_record(steps=100, **loop_facts(**STALE))
+        yield make_record(steps=100, **loop_facts(**STALE | {"stale_intervals": 95, "zero_calls": 4}))
+        yield make_record(steps=100, **loop_facts(**STALE | {"zero_calls": 99, "stale_parameters": ("proxies",)}))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "cleared each time", make_record(steps=100, **loop_facts(intervals=99, zero_calls=100))
+        yield "cleared by hand", make_record(steps=100, **loop_facts(intervals=99, zero_calls=0))
+        yield "accumulation", make_record(steps=25, **loop_facts(intervals=24, zero_calls=25, backwards_per_step=4.0))
+        yield "one group carried over per epoch", make_record(steps=100, **loop_facts(intervals=99, stale_intervals=5, stale_norm=1.0))
+        yield "the gradient that was there was zero", make_record(steps=100, **loop_facts(**STALE | {"stale_norm": 0.0}))
+        gan = loop_facts(**STALE | {"zero_calls": 100})
+        gan["losses"] = [Loss(index=0, optimizers=(0,)), Loss(index=1, optimizers=(1,))]
+        gan["optimizers"] = [*gan["optimizers"], Optimizer(index=1, steps=100, intervals=99, zero_calls=100)]
+        yield "GAN: the generator's backward adds to what is cleared later", make_record(steps=100, **gan)
+
+
+def test_the_fix_goes_before_backward_in_the_users_words() -> None:
+    suspicion = assert_suspects(make_record(steps=100, **loop_facts(**STALE)), "missing-zero-grad")
+    assert added(suspicion.fix.diff) == ["        optimizer.zero_grad()"]
+    assert suspicion.fix.safety == "safe"
+    assert suspicion.place == at("loss.backward()")
+
+
+def test_with_accumulation_it_goes_after_the_step() -> None:
+    source = LOOP.replace("        optimizer.step()\n", "        if ready:\n            self.opt.step()\n")
+    facts = loop_facts(source, stepped_at=at("self.opt.step()", source), backwards_per_step=4.0, **STALE)
+    diff = assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").fix.diff
+    assert added(diff) == ["            self.opt.zero_grad()"]
+    assert diff.index("self.opt.step()") < diff.index("self.opt.zero_grad()")
+
+
+def test_in_different_functions_it_stays_where_the_name_is_known() -> None:
+    source = "def back(loss):\n    loss.backward()\n\n\ndef move(opt):\n    opt.step()\n"
+    facts = loop_facts(source, stepped_at=at("opt.step()", source), **STALE)
+    assert added(assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").fix.diff) == ["    opt.zero_grad()"]
+
+
+def test_without_source_there_is_a_snippet() -> None:
+    facts = loop_facts(**STALE)
+    facts["sources"] = {}
+    fix = assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").fix
+    assert fix.diff.startswith("optimizer.zero_grad()")
+    assert fix.safety == "advice"
+
+
+def test_a_part_of_the_run_is_likely_only() -> None:
+    assert_suspects(make_record(steps=100, **loop_facts(**STALE | {"stale_intervals": 30})), "missing-zero-grad", "likely")

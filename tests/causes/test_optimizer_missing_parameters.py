@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from causes.scripts import added, loop_facts
+from sickbay.facts import Parameter, Run
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
+
+SOURCE = """\
+model = Net()
+optimizer = torch.optim.SGD(model.head.parameters(), lr=0.1)
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def with_body(**body: Any) -> Record:
+    """A head in the optimizer, a body that is not."""
+    facts = model_facts("body.0", "head")
+    missing = replace(facts["parameters"][0], **{"optimizer": None, "moved": False} | body)
+    facts["parameters"] = (missing, facts["parameters"][1])
+    return make_record(steps=100, **facts, **loop_facts(SOURCE, parameters=("head.weight",)))
+
+
+def orphaned() -> Record:
+    facts = model_facts("body.0", "head")
+    old = Parameter(name="(orphan 0)", shape=(32, 32), optimizer=0, in_model=False, reached=False, replaced_by="body.0.weight")
+    facts["parameters"] = (old, replace(facts["parameters"][0], optimizer=None, moved=False), facts["parameters"][1])
+    return make_record(steps=100, **facts, **loop_facts(SOURCE, parameters=("(orphan 0)", "head.weight")))
+
+
+class TestOptimizerMissingParameters(CauseTestCase):
+    cause = "optimizer-missing-parameters"
+
+    def sick(self) -> Iterable[Record]:
+        yield with_body()
+        yield with_body(moved=None)
+        yield orphaned()
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "loaded backbone, head only", with_body(loaded=True)
+        yield "frozen backbone", with_body(trainable=False)
+        yield "momentum encoder: no loss reaches it", with_body(reached=False)
+        yield "moved by another hand", with_body(moved=True)
+        yield "another optimizer holds it", with_body(optimizer=1)
+        picture = Parameter(name="image", shape=(3, 64, 64), optimizer=0, in_model=False, reached=True, moved=True)
+        net = [replace(p, optimizer=None, moved=False) for p in model_facts("features")["parameters"]]
+        yield "style transfer", make_record(steps=100, parameters=[picture, *net], **loop_facts(SOURCE, parameters=("image",)))
+        manual = Run(steps=0, backwards=50, manual_updates=True)
+        yield "no optimizer at all", make_record(run=manual, **model_facts("a", optimizer=None))
+
+
+def test_the_fix_gives_the_optimizer_the_whole_model() -> None:
+    suspicion = assert_suspects(with_body(), "optimizer-missing-parameters")
+    assert added(suspicion.fix.diff) == ["optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"]
+    assert suspicion.place is not None and suspicion.place.line == 2
+
+
+def test_for_orphans_it_is_told_to_build_later_and_one_finding_is_enough() -> None:
+    suspicion = assert_suspects(orphaned(), "optimizer-missing-parameters")
+    assert len(suspicion.evidence) == 1
+    assert "body.0.weight" in suspicion.evidence[0].text
+    assert suspicion.fix.diff == "optimizer = torch.optim.SGD(model.head.parameters(), lr=0.1)"

@@ -1,0 +1,61 @@
+"""missing-backward and zero-grad-before-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from causes.scripts import LOOP, added, at, loop_facts, removed
+from sickbay.facts import CallPattern, Optimizer, Run, Timeline
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
+
+WRONG_ORDER = LOOP.replace("        optimizer.step()", "        optimizer.zero_grad()\n        optimizer.step()")
+
+
+def without_backward(run: Run | None = None, **optimizer: Any) -> Record:
+    facts = loop_facts(**{"steps": 60, "empty_steps": 60} | optimizer)
+    return make_record(
+        run=run or Run(steps=60, backwards=0, forwards=60, exit=0, finished=True), optimizers=facts["optimizers"], sources=facts["sources"]
+    )
+
+
+class TestMissingBackward(CauseTestCase):
+    cause = "missing-backward"
+
+    def sick(self) -> Iterable[Record]:
+        yield without_backward()
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "gradients written by hand", without_backward(empty_steps=0)
+        yield "there is a backward", without_backward(run=Run(steps=60, backwards=60))
+
+
+def cleared(*calls: str, moved: bool = False, optimizers: int = 1, empty: int = 100) -> Record:
+    facts = loop_facts(WRONG_ORDER, empty_steps=empty, zeroed_at=at("zero_grad", WRONG_ORDER), parameters=("a.weight",))
+    facts["optimizers"] += [Optimizer(index=i, steps=100) for i in range(1, optimizers)]
+    timeline = Timeline(patterns=(CallPattern(calls=calls, count=100),))
+    return make_record(steps=100, timeline=timeline, **facts, **model_facts("a", moved=moved))
+
+
+class TestZeroGradBeforeStep(CauseTestCase):
+    cause = "zero-grad-before-step"
+
+    def sick(self) -> Iterable[Record]:
+        yield cleared("forward", "backward", "zero_grad", "step")
+        yield cleared("forward", "backward", "zero_grad", "step", empty=0)  # zeros, not None
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the right order", cleared("zero_grad", "forward", "backward", "step", empty=0, moved=True)
+        yield "another optimizer's gradients", cleared("backward", "zero_grad", "step", optimizers=2, empty=0, moved=True)
+        yield "after the step", cleared("forward", "backward", "step", "zero_grad", empty=0, moved=True)
+
+
+def test_backward_goes_before_the_step() -> None:
+    assert added(assert_suspects(without_backward(), "missing-backward").fix.diff) == ["        loss.backward()"]
+
+
+def test_zero_grad_moves_before_backward() -> None:
+    diff = assert_suspects(cleared("forward", "backward", "zero_grad", "step"), "zero-grad-before-step").fix.diff
+    assert added(diff) == removed(diff) == ["        optimizer.zero_grad()"]
+    assert diff.index("+        optimizer.zero_grad()") < diff.index("loss.backward()") < diff.index("-        optimizer.zero_grad()")

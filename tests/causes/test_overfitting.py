@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from causes.scripts import LOOP, added, loop_facts
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+
+EVALS = np.arange(19, 400, 20)
+
+
+def run(validation: Iterable[float], train: np.ndarray | None = None) -> Record:
+    values = np.asarray(list(validation), float)
+    series = {"loss/train": falling(0.7, 0.01, 400) if train is None else train, "loss/eval": (EVALS[: len(values)], values)}
+    return make_record(series=series, **loop_facts(LOOP))
+
+
+def turned(best: float, last: float, turn: int = 5) -> np.ndarray:
+    return np.concatenate([np.linspace(0.69, best, turn), np.linspace(best, last, len(EVALS) - turn)])
+
+
+class TestOverfitting(CauseTestCase):
+    cause = "overfitting"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(turned(0.5, 1.2))
+        yield run(turned(0.4, 0.8) + np.random.default_rng(1).normal(0, 0.02, len(EVALS)))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "validation falls too", run(np.linspace(0.7, 0.2, len(EVALS)))
+        yield "a small turn before early stopping", run(turned(0.3, 0.33, turn=len(EVALS) - 4))
+        yield "a confident classifier", run(turned(0.05, 0.08))
+        yield "dropout makes validation better", run(np.linspace(0.5, 0.1, len(EVALS)), train=falling(0.7, 0.2, 400))
+        yield "validation never fell: the data differ", run(np.linspace(0.70, 2.5, len(EVALS)))
+        yield "everything gets worse", run(turned(0.5, 1.2), train=np.linspace(0.6, 1.0, 400))
+        yield "no validation", make_record(series={"loss/train": falling(0.7, 0.01, 400)})
+
+
+def test_the_fix_names_the_best_step_and_adds_weight_decay() -> None:
+    fix = assert_suspects(run(turned(0.5, 1.2)), "overfitting").fix
+    assert "step 99" in fix.text or "step 119" in fix.text
+    assert added(fix.diff) == ["optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-2)"]

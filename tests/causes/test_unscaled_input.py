@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sickbay.facts import InputScale, Layer, Model
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, falling, make_record
+
+FLAT = 1.1 + np.random.default_rng(0).normal(0, 0.05, 300)
+WINE = {"dtype": "float32", "mean": 69.0, "std": 215.0, "minimum": 0.1, "maximum": 1680.0, "feature_std_min": 0.12, "feature_std_max": 315.0}
+
+
+def inputs(losses: np.ndarray = FLAT, first: str = "Linear", **scale: Any) -> Record:
+    model = Model(name="Net", layers=(Layer(name="first", kind=first, depth=0), Layer(name="out", kind="Linear", depth=1)))
+    return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], models=[model])
+
+
+class TestUnscaledInput(CauseTestCase):
+    cause = "unscaled-input"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield inputs()
+        yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
+        yield "batch norm comes first", inputs(first="BatchNorm1d")
+        yield "token numbers", inputs(dtype="int64")
+        yield "standardised", inputs(mean=0.0, std=1.0, maximum=6.0, minimum=-5.0, feature_std_min=0.9, feature_std_max=1.1)
