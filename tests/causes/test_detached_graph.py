@@ -64,6 +64,7 @@ def test_a_large_front_without_a_known_cut_is_likely() -> None:
         ("detach", "h = encoder(x).detach()", "h = encoder(x)"),
         ("data", "h = encoder(x).data", "h = encoder(x)"),
         ("tensor", "loss = torch.tensor(total, requires_grad=True)", "loss = total"),
+        ("item", "total = torch.tensor(sum(v.item() for v in parts), requires_grad=True)", "total = sum(v for v in parts)"),
         ("item", "total = loss.item() + penalty", "total = loss + penalty"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from causes.scripts import added, loop_facts
 from sickbay.facts import Parameter, Run
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
 
 SOURCE = """\
@@ -51,6 +51,9 @@ class TestOptimizerMissingParameters(CauseTestCase):
         picture = Parameter(name="image", shape=(3, 64, 64), optimizer=0, in_model=False, reached=True, moved=True)
         net = [replace(p, optimizer=None, moved=False) for p in model_facts("features")["parameters"]]
         yield "style transfer", make_record(steps=100, parameters=[picture, *net], **loop_facts(SOURCE, parameters=("image",)))
+        held = orphaned()
+        new = tuple(replace(p, optimizer=1) if p.name == "body.0.weight" else p for p in held.facts.parameters)
+        yield "a new optimizer holds what was replaced", with_facts(held, parameters=new)
         manual = Run(steps=0, backwards=50, manual_updates=True)
         yield "no optimizer at all", make_record(run=manual, **model_facts("a", optimizer=None))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,3 +60,13 @@ def test_the_fix_squeezes_the_column(line: str, operands: tuple[str, str], fixed
 def test_a_target_column_is_squeezed_too() -> None:
     record = broadcast("loss = crit(out, y)\n", left=(64,), right=(64, 1), left_text="out", right_text="y")
     assert added(assert_suspects(record, "shape-broadcast").fix.diff) == ["loss = crit(out, y.squeeze(-1))"]
+
+
+def test_two_on_one_line_are_told_once_and_mended_at_their_common_name() -> None:
+    line = "loss = (y * f(-z) + (1 - y) * f(z)).mean()"
+    one = Broadcast(**COLUMN | {"op": "mul", "place": place_in(line, line), "left": (64,), "right": (64, 1), "prediction": "right"})
+    pair = (replace(one, left_text="y", right_text="f(-z)"), replace(one, left_text="1 - y", right_text="f(z)"))
+    record = make_record(steps=50, losses=[Loss(index=0, broadcasts=pair)], sources={"train.py": line + "\n"})
+    suspicion = assert_suspects(record, "shape-broadcast")
+    assert len(suspicion.evidence) == 1
+    assert added(suspicion.fix.diff) == ["z = z.squeeze(-1)"]

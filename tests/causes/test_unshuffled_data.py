@@ -31,6 +31,7 @@ class TestUnshuffledData(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield labels()
         yield labels(sequential_sampler=None, same_order_each_epoch=True, loader=None)
+        yield labels(sequential_sampler=None, same_order_each_epoch=False, loader=None, batches=500)
         yield labels(classes=2, distinct_mean=1.03, distinct_expected=2.0, majority_mean=0.98, majority_expected=0.57, run_length_expected=2.0)
         yield labels(classes=0, ascending_share=1.0, same_order_each_epoch=True, sequential_sampler=None)
 
@@ -38,7 +39,7 @@ class TestUnshuffledData(CauseTestCase):
         yield "shuffled", labels(sequential_sampler=False, run_length=1.1, distinct_mean=9.5, majority_mean=0.2)
         yield "read in order, but mixed when stored", labels(run_length=1.2, distinct_mean=9.4, majority_mean=0.21)
         yield "few classes per batch by a random sampler", labels(sequential_sampler=False, run_length=8.0, majority_mean=0.5)
-        yield "tasks one after the other, shuffled within", labels(sequential_sampler=None, same_order_each_epoch=False)
+        yield "tasks one after the other, each once", labels(sequential_sampler=None, same_order_each_epoch=False)
         yield "one batch per epoch", labels(distinct_mean=10.0, majority_mean=0.1, majority_expected=0.1)
         yield "a time series of numbers", labels(classes=0, ascending_share=0.56)
         yield "too few batches", labels(batches=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sickbay.causes.evidence import listed, located, proof, times
@@ -50,8 +51,25 @@ def _where(batch: NonfiniteBatch) -> str:
         parts.append(f"{'sample' if len(batch.samples) == 1 else 'samples'} {listed([str(i) for i in batch.samples])} of the data set")
     elif batch.rows:
         parts.append(f"{'row' if len(batch.rows) == 1 else 'rows'} {listed([str(i) for i in batch.rows])} of the batch")
-    if batch.columns and batch.columns_total and len(batch.columns) < batch.columns_total:
-        parts.append(f"{'column' if len(batch.columns) == 1 else 'columns'} {listed([str(i) for i in batch.columns])} of {batch.columns_total}")
+    if columns_of(batch):
+        parts.append(f"{columns_of(batch)} of {batch.columns_total}")
     if batch.batches_seen > 1:
         parts.append(f"{times(batch.batches, 'batch').replace('batchs', 'batches')} of {batch.batches_seen:,} seen so far")
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+MOST_COLUMNS = 8
+"""More columns than this are no property of single columns (a picture, a spectrogram)."""
+
+
+def columns_of(batch: NonfiniteBatch) -> str:
+    """ "columns 0, 32, 39" where the values are in a few columns of a table; else ""."""
+    if not 0 < len(batch.columns) <= MOST_COLUMNS or len(batch.columns) >= batch.columns_total:
+        return ""
+    return f"{'column' if len(batch.columns) == 1 else 'columns'} {listed([str(i) for i in batch.columns], MOST_COLUMNS)}"
+
+
+def base_name(variable: str) -> str:
+    """ "x_train" of "x_train[idx]"; "x" if there is no name in it."""
+    match = re.match(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", variable)
+    return match.group() if match and "(" not in variable else "x"

@@ -211,7 +211,8 @@ def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis, record: Record) -> 
     A span that is the whole run marks nothing; what begins at nearly the same step shares a mark.
     """
     related = set(cause.consequences) | cause.explains
-    spans = [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related and (s.where is None or s.where in record.all_series)]
+    of_the_run = {None, *record.all_series}
+    spans = [(s.steps, words.plain(s.name)) for s in diagnosis.signs if s.name in related and s.where in of_the_run]
     spans += [(e.steps, words.plain(cause.cause)) for e in cause.evidence if e.steps and e.kind != "against"]
     whole = max(1, diagnosis.run.steps - 1)
     found: list[Mark] = []

@@ -230,7 +230,8 @@ def render_explanation(cause: Explainable, console: Console) -> None:
 def _markdown(page: _Page, text: str) -> None:
     """Rendered, then printed line by line: without padding to the right, and with one blank line where there are more."""
     blank = True
-    for segments in page.console.render_lines(PlainMarkdown(text, hyperlinks=False), page.console.options.update(width=page.width), pad=False):
+    options = page.console.options.update(width=page.width)
+    for segments in page.console.render_lines(PlainMarkdown(text, hyperlinks=False), options, pad=False):
         line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
         line.rstrip()
         if line.plain or not blank:

@@ -32,7 +32,6 @@ Remove the operation that cuts the graph, or move it behind the loss (for loggin
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
@@ -129,15 +128,4 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     """Remove the one `.detach()`, `.data`, `.item()` or `torch.tensor(...)` of a line."""
     methods = [c for c in source.calls("detach", "item", line=line) if receiver(c) is not None and not c.args and (not ops or called(c) in ops)]
-    if len(methods) == 1 and (owner := receiver(methods[0])) is not None:
-        return source.replacing(methods[0], source.segment(owner))
-    statement = source.statement(line)
-    data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
-    if len(data) == 1 and "data" in ops:
-        return source.replacing(data[0], source.segment(data[0].value))
-    copies = [
-        c
-        for c in source.calls("tensor", "as_tensor", line=line)
-        if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp, ast.Tuple))
-    ]
     return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else None

@@ -33,8 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import listed
-from sickbay.causes.nonfinite import WORDS, guilty, tell
+from sickbay.causes.nonfinite import WORDS, base_name, columns_of, guilty, tell
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -61,12 +60,12 @@ def nonfinite_input(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     batch = guilty(record, "input")
-    name = batch.variable if batch is not None and batch.variable.isidentifier() else "x"
-    columns = f" (columns {listed([str(c) for c in batch.columns])})" if batch is not None and batch.columns else ""
+    name = base_name(batch.variable) if batch is not None else "x"
+    columns = f" ({columns_of(batch)})" if batch is not None and columns_of(batch) else ""
     word = WORDS.get(batch.kind, "NaN") if batch is not None else "NaN"
     if batch is not None and batch.kind in ("inf", "-inf"):
         snippet = "# where the data are made: keep logarithms and divisions away from zero\n# torch.log(x.clamp_min(1e-10)),  x / std.clamp_min(1e-8)"
-    elif batch is not None and batch.batches == batch.batches_seen and batch.columns:
+    elif batch is not None and batch.columns_total and batch.count * batch.columns_total == batch.total * len(batch.columns):
         snippet = "# a column that never varies has std 0, and 0 / 0 is NaN\nstd = std.clamp_min(1e-8)"
     else:
         snippet = f"good = torch.isfinite({name}).flatten(1).all(dim=1)  # keep the rows without NaN, or fill them with the column's median"

@@ -9,7 +9,8 @@ epoch it answers with what it saw last. The training loss looks deceptively low 
 ## How we know
 
 Proof, from two facts together: the labels of consecutive samples form runs far longer than a shuffled order of the same
-labels would give, and the order is not random (a sequential sampler, or the same order in every epoch). For number targets:
+labels would give, and the order is not random (a sequential sampler, the same order in every epoch, or each class coming
+back in a stretch of its own). For number targets:
 the target never falls from one sample to the next within an epoch.
 
 ## Looks like it but is not
@@ -49,6 +50,8 @@ LONGER = 4.0
 LONG = 4.0
 # ...and batches must feel it: the most frequent label fills a share larger by a quarter than in a random batch.
 MORE_OF_ONE = 0.25
+ROUNDS = 2.0
+"""Each class returned in a long stretch of its own at least once: the order is that of the data."""
 SORTED = 0.995
 """Share of neighbours in order; ties and a few seams between files are allowed for."""
 SORTED_SAMPLES = 100
@@ -67,17 +70,27 @@ SORTED_SAMPLES = 100
 )  # fmt: skip
 def unshuffled_data(record: Record, signs: Signs) -> Iterator[Evidence]:
     labels = record.facts.labels
-    if labels is None or labels.batches < MINIMUM_BATCHES or labels.sequential_sampler is False or labels.same_order_each_epoch is False:
+    if labels is None or labels.batches < MINIMUM_BATCHES or labels.sequential_sampler is False:
         return
     text = _sorted_classes(labels) or _sorted_numbers(labels)
     if not text:
         return
-    place = _loader_place(record, labels)
-    if labels.sequential_sampler or labels.same_order_each_epoch:
-        how = "the loader reads them one after the other (no shuffling)" if labels.sequential_sampler else "every epoch has the same order"
+    place, how = _loader_place(record, labels), _not_random(labels)
+    if how:
         yield proof(f"{text}, and {how}", place, None, **_numbers(labels))
-    else:
+    elif labels.same_order_each_epoch is None:
         yield hint(f"{text}; whether this order repeats was not seen", place, None, **_numbers(labels))
+
+
+def _not_random(labels: LabelOrder) -> str:
+    """What shows that the order is fixed; "" if nothing does (tasks learned one after the other also have long runs, once each)."""
+    if labels.sequential_sampler:
+        return "the loader reads them one after the other (no shuffling)"
+    if labels.same_order_each_epoch:
+        return "every epoch has the same order"
+    stretches = labels.batches * labels.batch_size / max(labels.run_length, 1.0)
+    rounds = stretches / labels.classes if labels.classes else 0.0
+    return f"this comes round {rounds:.0f} times" if rounds >= ROUNDS else ""
 
 
 def _sorted_classes(labels: LabelOrder) -> str:

@@ -83,10 +83,13 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
 
 
 def _orphans(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
-    for optimizer in record.facts.optimizers:
-        orphans = [p for p in named(record, optimizer.parameters) if not p.in_model and p.replaced_by]
+    """The latest optimizer that holds what was replaced by parameters that nobody updates."""
+    left_out = {p.name for p in record.facts.parameters if p.optimizer is None and p.moved is not True}
+    for optimizer in reversed(record.facts.optimizers):
+        orphans = [p for p in named(record, optimizer.parameters) if not p.in_model and p.replaced_by in left_out]
         if orphans and optimizer.steps >= MINIMUM_STEPS:
             yield optimizer, orphans
+            return
 
 
 def _missing(record: Record) -> list[Parameter]:

@@ -52,7 +52,7 @@ from sickbay.signs import Signs
     cure="match-shapes",
 )  # fmt: skip
 def shape_broadcast(record: Record, signs: Signs) -> Iterator[Evidence]:
-    for b in _accidents(record):
+    for b in {(b.place, b.left, b.right): b for b in reversed(_accidents(record))}.values():
         call = f"`{b.call}`" if b.call else b.op
         text = f"{call}{located(b.place)} compares {shape(b.left)} with {shape(b.right)} and broadcasts to {shape(b.result)}: all pairs instead of {max(b.left[0], b.right[0])} comparisons"
         certain = b.in_loss_function or not _adds_dimension(b)
@@ -80,10 +80,16 @@ def _adds_dimension(b: Broadcast) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    b = next(iter(_accidents(record)), None)
+    accidents = _accidents(record)
+    b = next(iter(accidents), None)
     source = source_at(record, b.place) if b is not None else None
     if b is None:
         return Fix("give prediction and target the same shape", "prediction.squeeze(-1)")
+    if len(accidents) > 1:
+        name = _common_column(accidents)
+        statement = source.statement(b.place.line) if source is not None and b.place is not None else None
+        diff = source.diff(source.before(statement, f"{name} = {name}.squeeze(-1)")) if source is not None and statement is not None and name else ""
+        return mend("give prediction and target the same shape", diff, f"{name or 'prediction'} = {name or 'prediction'}.squeeze(-1)")
     prediction, target = (b.left_text, b.right_text) if b.prediction != "right" else (b.right_text, b.left_text)
     p, t = (b.left, b.right) if b.prediction != "right" else (b.right, b.left)
     if len(p) > len(t) and p[-1] == 1:
@@ -94,6 +100,23 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         side, added = target, f".view_as({prediction or 'prediction'})"
     diff = source.diff(_suffix(source, b, side, added)) if source is not None else ""
     return mend("give prediction and target the same shape", diff, f"{side or 'prediction'}{added}")
+
+
+def _common_column(accidents: list[Broadcast]) -> str:
+    """The one name that makes the column in all of them: `z` in `y * f(-z) + (1 - y) * f(z)`."""
+    names = [_names(b.left_text if len(b.left) > len(b.right) else b.right_text) for b in accidents]
+    others = set[str]().union(*(_names(b.right_text if len(b.left) > len(b.right) else b.left_text) for b in accidents))
+    common = set[str].intersection(*names) - others
+    return common.pop() if len(common) == 1 else ""
+
+
+def _names(expression: str) -> set[str]:
+    try:
+        tree = ast.parse(expression or "0", mode="eval")
+    except SyntaxError:
+        return set()
+    called = {ast.unparse(n.func).partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - called
 
 
 def _suffix(source: Source, b: Broadcast, side: str, added: str) -> Edit | None:

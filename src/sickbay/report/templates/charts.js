@@ -17,12 +17,21 @@
   }
 
   // Lines with their own steps, on one axis: [steps, values, values...].
-  function table(drawing, log) {
-    const parts = drawing.map(({ line, values }) => [line.steps, values.map((v) => (v === null || (log && v <= 0) ? null : v))]);
+  function table(drawing, scale) {
+    const parts = drawing.map(({ line, values }) => [line.steps, values.map(scale.to)]);
     return uPlot.join(parts, parts.map(() => [0, 2]));
   }
 
-  function series(chart, drawing) {
+  // How values become heights and back. The library labels no axis beyond 17 digits, and losses do explode that far: so
+  // a logarithmic axis is a linear one of exponents, and very large or small values are counted in a unit.
+  function scaled(chart, log) {
+    if (log) return { log, to: (v) => (v === null || v <= 0 ? null : Math.log10(v)), from: (p) => 10 ** p };
+    const largest = Math.max(0, ...chart.lines.flatMap((line) => [...line.values, ...line.high]).map(Math.abs));
+    const unit = largest > 1e9 || (largest > 0 && largest < 1e-6) ? 10 ** Math.floor(Math.log10(largest)) : 1;
+    return { log, to: (v) => (v === null ? null : v / unit), from: (p) => p * unit };
+  }
+
+  function series(chart, drawing, scale) {
     const solid = chart.lines.filter((line) => line.role !== "soft").length;
     return drawing.map(({ line, part }) => {
       const own = chart.lines.indexOf(line);
@@ -35,7 +44,7 @@
         dash: line.role === "eval" ? [5, 3] : undefined,
         spanGaps: false,
         points: { show: line.steps.length < 40, size: line.role === "eval" ? 7 : 4 },
-        value: (u, v) => number(v),
+        value: (u, v) => number(v === null ? null : scale.from(v)),
       };
     });
   }
@@ -104,27 +113,34 @@
     }
   }
 
-  // On a logarithmic axis: powers of ten, at most about five of them; every tick if there are fewer than two.
-  function decades(values) {
-    const power = (v) => (v === null ? NaN : Math.round(1e6 * Math.log10(v)) / 1e6);
-    const whole = values.filter((v) => Number.isInteger(power(v)));
-    if (whole.length < 2) return values;
-    const every = Math.ceil(whole.length / 5);
-    return values.map((v) => (Number.isInteger(power(v)) && power(v) % every === 0 ? v : null));
+  // Ticks of a logarithmic axis: at most six powers of ten; between two powers 1, 2 and 5; nothing of its own if still too few.
+  function exponents(low, high) {
+    const whole = [];
+    for (let p = Math.ceil(low); p <= high; p += 1) whole.push(p);
+    const every = Math.ceil(whole.length / 6);
+    if (whole.length > 2) return whole.filter((p) => p % every === 0);
+    const fine = [];
+    for (let p = Math.floor(low); p <= high; p += 1) fine.push(...[1, 2, 5].map((m) => p + Math.log10(m)));
+    return fine.filter((p) => p >= low && p <= high);
   }
 
-  function range(chart, lines, log) {
+  function range(chart, scale) {
     return (u, low, high) => {
-      const steps = lines.flatMap((line) => line.nonfinite);
-      if (low === null) return steps.length ? [0.1, 1] : [log ? 0.1 : 0, 1];
-      if (log) {
-        if (chart.band) [low, high] = [Math.min(low, chart.band[0]), Math.max(high, chart.band[1])];
-        return uPlot.rangeLog(low, high, 10, low === high || high / low > 30);
-      }
-      if (low === high) return [low - Math.abs(low) * 0.1 - 1e-12, high + Math.abs(high) * 0.1 + 1e-12];
+      if (low === null) return [0, 1];
+      if (chart.band) [low, high] = [Math.min(low, scale.to(chart.band[0])), Math.max(high, scale.to(chart.band[1]))];
+      if (scale.log && high - low > 1.5) return [Math.floor(low), Math.ceil(high)];
+      if (low === high) return [low - Math.abs(low) * 0.1 - 1e-3, high + Math.abs(high) * 0.1 + 1e-3];
       const room = (high - low) * 0.08;
-      return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
+      return [!scale.log && low >= 0 && low - room < 0 ? 0 : low - room, high + room];
     };
+  }
+
+  function vertical(axis, scale) {
+    const own = (u, index, low, high) => {
+      const found = exponents(low, high);
+      return found.length > 1 ? found : [0.2, 0.5, 0.8].map((share) => low + share * (high - low));
+    };
+    return { ...axis, size: 54, gap: 6, space: 36, ...(scale.log ? { splits: own } : {}), values: (u, v) => v.map((p) => number(scale.from(p))) };
   }
 
   function span(chart) {
@@ -133,13 +149,12 @@
     return low === high ? [low - 1, high + 1] : [low, high];
   }
 
-  function options(chart, drawing, list, log, width, height) {
+  function options(chart, drawing, list, scale, width, height) {
     const axis = {
       stroke: colour("soft"), font: FONT,
       grid: { stroke: colour("rule"), width: 1 }, ticks: { show: false },
     };
     const whole = span(chart);
-    const pick = (u, splits) => decades(splits);
     return {
       width, height,
       padding: [8, 10, 0, 0],
@@ -147,16 +162,16 @@
       legend: { live: true },
       scales: {
         x: { time: false, range: (u, low, high) => (low === null || high === low ? whole : [low, high]) },
-        y: { distr: log ? 3 : 1, range: range(chart, chart.lines, log) },
+        y: { range: range(chart, scale) },
       },
       axes: [
         { ...axis, size: 26, gap: 4, grid: { show: false }, values: (u, v) => v.map((s) => (Number.isInteger(s) ? s.toLocaleString("en") : "")) },
-        { ...axis, size: 54, gap: 6, space: 36, ...(log ? { filter: pick, grid: { ...axis.grid, filter: pick } } : {}), values: (u, v) => v.map((x) => (x === null ? "" : number(x))) },
+        vertical(axis, scale),
       ],
-      series: [{ label: "step", value: (u, v) => (v === null ? "–" : v.toLocaleString("en")) }, ...series(chart, drawing)],
+      series: [{ label: "step", value: (u, v) => (v === null ? "–" : v.toLocaleString("en")) }, ...series(chart, drawing, scale)],
       bands: bands(drawing),
       hooks: {
-        drawClear: [(u) => chart.band && band(u, chart.band)],
+        drawClear: [(u) => chart.band && band(u, chart.band.map(scale.to))],
         draw: [(u) => { broken(u, chart.lines); marks(u, list); }],
       },
     };
@@ -179,7 +194,8 @@
     const draw = () => {
       if (live) live.destroy();
       plot.replaceChildren();
-      live = new uPlot(options(chart, drawing, list, log, width(), height), table(drawing, log), plot);
+      const scale = scaled(chart, log);
+      live = new uPlot(options(chart, drawing, list, scale, width(), height), table(drawing, scale), plot);
       // The ranges belong to their lines and need no entry of their own in the legend.
       drawing.forEach(({ part }, i) => plot.querySelectorAll(".u-legend .u-series")[i + 1].classList.toggle("range", part !== "middle"));
     };
