@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -278,6 +279,17 @@ def test_the_summary_comes_from_the_facts() -> None:
 
 def test_unknown_loader_facts_do_not_hurt() -> None:
     assert diagnose(make_record(steps=20, loaders=[Loader(index=0)], **loop_facts(LOOP))).verdict == "healthy"
+
+
+def test_a_cause_that_fails_is_told_and_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    causes = dict(catalogue()) | {"overfitting": replace(find("overfitting"), examine=broken)}
+    monkeypatch.setattr("sickbay.conclude.catalogue", lambda: causes)
+    d = diagnose(make_record(steps=100, **loop_facts(**STALE)))
+    assert d.causes[0].cause == "missing-zero-grad"
+    assert d.not_checked[0].what == "overfitting" and "boom" in d.not_checked[0].why
 
 
 # -- the catalogue --------------------------------------------------------------------------------------------------

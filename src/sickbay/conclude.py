@@ -31,7 +31,7 @@ from sickbay.causes.coverage import not_checked
 from sickbay.causes.evidence import at, first_place, located, times
 from sickbay.causes.health import alarm, describe
 from sickbay.causes.registry import Cause, catalogue
-from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, RunSummary, Suspicion, Verdict
+from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Verdict
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs
 from sickbay.signs.curves import fell
@@ -49,12 +49,25 @@ ENOUGH_STEPS = 10
 def diagnose(record: Record, summary: RunSummary | None = None) -> Diagnosis:
     """The diagnosis of a run, also of one that still goes on."""
     signs = read_signs(record)
-    suspicions = [s for c in catalogue().values() if (s := suspect(c, record, signs)) is not None]
+    suspicions, failures = _examine(record, signs)
     roots = fold(suspicions, signs)
     firm = [s for s in roots if s.certainty != "possible"]
     verdict, reason = _verdict(record, signs, roots)
     shown = firm if verdict == "sick" else roots if verdict == "undecided" else []
-    return Diagnosis(verdict, reason, tuple(shown[:MOST_CAUSES]), signs.all, not_checked(record), summary or _summary(record))
+    return Diagnosis(verdict, reason, tuple(shown[:MOST_CAUSES]), signs.all, (*failures, *not_checked(record)), summary or _summary(record))
+
+
+def _examine(record: Record, signs: Signs) -> tuple[list[Suspicion], list[NotChecked]]:
+    """Every cause's suspicion. One that fails (a bug of ours) is told as not checked and does not take the others with it."""
+    suspicions, failures = [], []
+    for cause in catalogue().values():
+        try:
+            suspicion = suspect(cause, record, signs)
+        except Exception as e:
+            failures.append(NotChecked(cause.name, f"its examination failed, a bug of sickbay's ({type(e).__name__}: {e})"))
+        else:
+            suspicions += [suspicion] if suspicion is not None else []
+    return suspicions, failures
 
 
 # -- one cause ------------------------------------------------------------------------------------------------------

@@ -41,11 +41,13 @@ class TestLrTooHigh(CauseTestCase):
         yield run(np.concatenate([noisy(1, 0.1, 20), noisy(9, 1, 100)]), ratio=0.5)
         yield run([2.3, 40.0, 9e3, 5e8, math.inf, math.nan], ratio=3.0)
         yield run(noisy(1.1, 0.1), ratio=0.3, dead=np.where(np.arange(43) < 3, 0.1, 0.9)[:43])
+        yield run([3.5, 3.4, 6.3, *falling(5, 2.6, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
         yield "large first updates, and it learns", run(falling(2.3, 0.1), ratio=0.3)
+        yield "a jump at first, made good", run([2.3, 2.2, 4.5, *falling(3, 0.2, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield "noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=0.01)
         yield "a sudden NaN from a good level", run([*falling(0.7, 0.04, 200), *[math.nan] * 50])
         yield "flat without large updates", run(noisy(2.3, 0.1))

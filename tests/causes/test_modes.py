@@ -70,7 +70,7 @@ class TestEvalModeInTraining(CauseTestCase):
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "train mode", training(training_in_eval=0)
-        yield "nothing depends on the mode", training(sensitive=())
+        yield "nothing depends on the mode", training(sensitive=(), layers_off=())
         yield "a frozen feature extractor", training(facts=frozen_extractor())
         yield "switched within each step", training(counts={"train": 100, "eval": 100})
         yield "a few last passes", training(training_in_eval=3)

@@ -185,9 +185,14 @@ class BatchWatch(Observer):
         self.targets.clear()
         self.labels.training()
 
-    def step_closed(self, _: int) -> None:
+    def stepped(self, _: Any) -> None:
         if self.session.epoch >= 0:
             self.session.pulse["epoch"] = self.session.epoch
+
+    def woke(self) -> None:
+        self.door.clear()
+        self.targets.clear()
+        self.labels.gap()
 
     # -- facts --------------------------------------------------------------------------------------------------
 
@@ -224,6 +229,7 @@ class LabelWatch:
         self.changes = 0
         self.last_label: int | None = None
         self.prints: list[int] = []
+        self.broken = False
         self.loader: LoaderEntry | None = None
         self.place: Place | None = None
         self.pending: tuple[Any, LoaderEntry | None] | None = None
@@ -242,10 +248,16 @@ class LabelWatch:
         self.pending = None
         self.waiting.append(labels)
 
+    def gap(self) -> None:
+        """Some steps were not watched: runs of labels do not cross it, and the order is not compared beyond it."""
+        self.waiting.append(None)
+
     def catch_up(self) -> None:
         """Count the labels that wait: in one go now and then, to keep the arithmetic out of the steps."""
         for labels in self.waiting:
-            if labels.min() >= 0 and labels.max() < MOST_CLASSES:
+            if labels is None:
+                self.last_label, self.broken = None, True
+            elif labels.min() >= 0 and labels.max() < MOST_CLASSES:
                 self._count(labels)
         self.waiting.clear()
 
@@ -260,7 +272,8 @@ class LabelWatch:
         self.majority += counts.max() / len(labels)
         self.changes += int((labels[1:] != labels[:-1]).sum()) + (self.last_label is not None and int(labels[0]) != self.last_label)
         self.last_label = int(labels[-1])
-        self.prints.append(zlib.crc32(labels.tobytes()))
+        if not self.broken:
+            self.prints.append(zlib.crc32(labels.tobytes()))
 
     def fact(self) -> facts.LabelOrder | None:
         self.catch_up()

@@ -6,10 +6,15 @@ share of training time is its part of the budget that the every-step work leaves
 
 from __future__ import annotations
 
+EVERY_STEP = 0.5
+"""The part of the budget that every-step work may use; beyond it, steps are left unwatched (see `may_sleep`)."""
 FLOOR = 0.1
 """At least this part of the budget is for sampling even when every-step work has used it up: a run that is never
 looked at closely is not watched. On the smallest steps this is what lets the total go over budget a little."""
 SMOOTHING = 0.1
+AWAKE_STEPS = 256
+"""On the first steps everything that is cheap is watched on every step, whatever it costs: most of what structure can
+prove (call order, label order, modes) is proven there."""
 BURST = 20
 """A step may be sampled out of turn (the loss jumped) at most once in this many steps."""
 
@@ -55,9 +60,13 @@ class Governor:
         self.norm = Instrument(share=0.4, detail_steps=detail_steps)
         self.step_seconds = 0.0
         self.fixed_seconds = 0.0
+        """What every-step work costs on a step that is watched."""
+        self.asleep_seconds = 0.0
+        """...and on one that is not."""
         self._steps = 0
+        self._awake_next = 0
 
-    def step_took(self, seconds: float, fixed: float) -> None:
+    def step_took(self, seconds: float, fixed: float, asleep: bool) -> None:
         """A step's own time, and what our every-step work cost in it."""
         self._steps += 1
         weight = max(1 / self._steps, SMOOTHING)
@@ -65,10 +74,24 @@ class Governor:
         if self._steps > 8:
             seconds = min(seconds, 4 * self.step_seconds)
         self.step_seconds += weight * (seconds - self.step_seconds)
-        self.fixed_seconds += weight * (min(fixed, seconds) - self.fixed_seconds)
+        if asleep:
+            self.asleep_seconds += SMOOTHING * (fixed - self.asleep_seconds)
+        else:
+            self.fixed_seconds += weight * (min(fixed, seconds) - self.fixed_seconds)
+
+    def may_sleep(self, step: int) -> bool:
+        """Very short steps: even the cheap work is too dear for every one of them, so most are only counted."""
+        wanted = EVERY_STEP * self.budget * self.step_seconds
+        if step < AWAKE_STEPS or self.fixed_seconds <= wanted:
+            return False
+        if step >= self._awake_next:
+            interval = (self.fixed_seconds - self.asleep_seconds) / max(wanted - self.asleep_seconds, 0.1 * wanted)
+            self._awake_next = step + max(2, round(interval))
+            return False
+        return True
 
     @property
     def allowance(self) -> float:
         """The share of training time left for sampling."""
         used = self.fixed_seconds / self.step_seconds if self.step_seconds else 0.0
-        return max(self.budget - used, FLOOR * self.budget)
+        return max(self.budget - min(used, EVERY_STEP * self.budget), FLOOR * self.budget)

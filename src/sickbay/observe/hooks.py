@@ -76,6 +76,8 @@ def _modules(session: Session, patches: Patches) -> None:
                     return original(self, *args, **kwargs)
                 finally:
                     stack.pop()
+            if session.asleep and torch.is_grad_enabled():
+                return original(self, *args, **kwargs)
             if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule):
                 return original(self, *args, **kwargs)
             return outermost(original, self, args, kwargs)
@@ -124,7 +126,8 @@ def _modules(session: Session, patches: Patches) -> None:
 
     def around_zero(original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            session.fire("zeroed", self, key_here())
+            if not session.asleep:
+                session.fire("zeroed", self, key_here())
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -154,6 +157,8 @@ def _losses(session: Session, patches: Patches) -> None:
                 nonlocal depth
                 # Under our own tracing, torch calls the (patched) function a second time from inside.
                 if is_compiling() or depth or session.busy or session.off or not session.mine():
+                    return original(*args, **kwargs)
+                if session.asleep and torch.is_grad_enabled():
                     return original(*args, **kwargs)
                 depth = 1
                 try:
@@ -201,7 +206,8 @@ def _backward(session: Session, patches: Patches) -> None:
             started = clock()
             result = original(tensors, *args, **kwargs)
             session.times.backward += clock() - started
-            session.fire("backward_ends", loss)
+            if not session.asleep:
+                session.fire("backward_ends", loss)
             return result
 
         return backward
@@ -260,6 +266,9 @@ def _optimizers(session: Session, patches: Patches) -> None:
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         if session.busy or session.off or not session.mine():
             return
+        if session.asleep:
+            begun[id(optimizer)] = clock()
+            return
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer
         session.fire("step_begins", optimizer, key_here(), closure)
         begun[id(optimizer)] = clock()
@@ -286,7 +295,8 @@ def _optimizers(session: Session, patches: Patches) -> None:
 
     def around_zero(original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-            session.fire("zeroed", self, key_here())
+            if not session.asleep:
+                session.fire("zeroed", self, key_here())
             return original(self, *args, **kwargs)
 
         return zero_grad

@@ -84,7 +84,7 @@ class LossWatch(Observer):
     def forward_begins(self, call: ForwardCall) -> None:
         self.model_training = call.module.training
 
-    def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
+    def loss_known(self, loss: torch.Tensor, site: Site) -> None:
         self._settle()
         if self.open:
             self._close_evaluations()

@@ -169,6 +169,10 @@ class ModeWatch(Observer):
                 unused.feeds_loss |= output is not None and maker in used
         self.outputs.clear()
 
+    def woke(self) -> None:
+        self.waiting.clear()
+        self.outputs.clear()
+
     # -- facts --------------------------------------------------------------------------------------------------
 
     def report(self) -> None:

@@ -5,13 +5,16 @@
       optimizer.zero_grad()                          zeroed
       output = model(batch)                          forward_begins, forward_ends    (outermost module only)
       loss = criterion(output, target)               loss_called
-      loss.backward()                                backward_begins, backward_ends
+      loss.backward()                                loss_known, backward_begins, backward_ends
       clip_grad_norm_(model.parameters(), 1.0)       clipped
-      optimizer.step()                               step_begins, step_ends, then step_closed, step_planned
+      optimizer.step()                               step_begins, stepped, step_ends, then step_closed, step_planned
       scheduler.step()                               scheduled
     model.eval(); model.train()                      mode_set
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
     at the end, and now and then in between          report (write facts), finish
+
+On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `stepped`
+and what happens outside training steps is heard; `woke` is the first moment after it.
 
 Observers never change anything of the user's: they work on detached tensors, their own torch calls are not observed, their time is counted, and an exception switches that one observer off and is told in the report.
 """
@@ -37,13 +40,16 @@ MOMENTS = (
     "forward_begins",
     "forward_ends",
     "loss_called",
+    "loss_known",
     "backward_begins",
     "backward_ends",
     "clipped",
     "step_begins",
+    "stepped",
     "step_ends",
     "step_closed",
     "step_planned",
+    "woke",
     "scheduled",
     "scaled",
     "mode_set",

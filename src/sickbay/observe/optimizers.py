@@ -104,22 +104,30 @@ class OptimizerWatch(Observer):
         if (frame := user_frame()) is not None:
             entry.variable = receiver(expression(frame))
 
-    def step_ends(self, optimizer: torch.optim.Optimizer) -> None:
+    def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         entry = self.session.registry.optimizer(optimizer)
         entry.steps += 1
+        rate = optimizer.param_groups[0].get("lr")
+        if rate is not None:
+            name = f"lr@{entry.index}" if entry.index else "lr"
+            self.session.pulse[name] = float(rate) if not isinstance(rate, torch.Tensor) or rate.is_cpu else math.nan
+
+    def step_ends(self, optimizer: torch.optim.Optimizer) -> None:
+        entry = self.session.registry.optimizer(optimizer)
         if not entry.closure:
             entry.cleared = False
         for site in self.sites:
             site.optimizers.add(entry.index)
         self.sites.clear()
-        suffix = f"@{entry.index}" if entry.index else ""
-        groups = optimizer.param_groups
-        rate = groups[0].get("lr") if groups else None
-        if rate is not None:
-            self.session.pulse["lr" + suffix] = float(rate) if not isinstance(rate, torch.Tensor) or rate.is_cpu else math.nan
         if self.session.sampled:
             self.session.registry.claim(entry, optimizer)
-            entry.groups = [_group(g) for g in groups[:16]]
+            entry.groups = [_group(g) for g in optimizer.param_groups[:16]]
+
+    def woke(self) -> None:
+        """Nobody watched the last steps: say nothing of gradients until each optimizer has stepped again."""
+        self.sites.clear()
+        for entry in self.session.registry.optimizers:
+            entry.cleared = True
 
     def report(self) -> None:
         entries = self.session.registry.optimizers

@@ -56,6 +56,8 @@ class Session:
         self.sampled = True
         """Per-layer statistics are taken on this step."""
         self.measure_norm = True
+        self.asleep = False
+        """This step is only counted: see `Governor.may_sleep`."""
         self.tracing = False
         """Operations of this step are being traced (see trace.py)."""
         self.no_trace = ""
@@ -179,6 +181,8 @@ class Session:
 
     def trace_failed(self, error: BaseException) -> None:
         """Following operations failed: go on without it."""
+        self.asleep = False
+        """This step is only counted: see `Governor.may_sleep`."""
         self.tracing = False
         self.no_trace = f"following operations failed: {type(error).__name__}: {error}"
         self.limit("the structure of the loss (operations and their lines)", self.no_trace)
@@ -208,7 +212,9 @@ class Session:
         self.since_step += 1
         self.site = self.site_of(key)
         self.site.backwards += 1
-        self.fire("backward_begins", loss, self.site)
+        self.fire("loss_known", loss, self.site)
+        if not self.asleep:
+            self.fire("backward_begins", loss, self.site)
 
     def site_of(self, key: Any) -> Site:
         """The training loss that is differentiated at this place of the user's source."""
@@ -228,7 +234,9 @@ class Session:
         if self._step_started is None:
             self._step_started = self.clock()
         self.optimizer_steps += 1
-        self.fire("step_ends", optimizer)
+        self.fire("stepped", optimizer)
+        if not self.asleep:
+            self.fire("step_ends", optimizer)
         self.close_step()
 
     def close_step(self) -> None:
@@ -236,7 +244,8 @@ class Session:
         if self.off:
             return
         started = self.clock()
-        self.fire("step_closed", self.step)
+        if not self.asleep:
+            self.fire("step_closed", self.step)
         times = self.times
         begun = self._step_started if self._step_started is not None else started
         took = max(started - begun - times.own, 1e-9)
@@ -259,7 +268,8 @@ class Session:
         self.times = StepTimes(own=0.0)
         self.sample_seconds = self.norm_seconds = 0.0
         self._step_started = self.clock()
-        self.fire("step_planned")
+        if not self.asleep:
+            self.fire("step_planned")
 
     def abandon(self, error: BaseException) -> None:
         """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
@@ -273,13 +283,17 @@ class Session:
     def _plan(self, took: float) -> None:
         governor = self.governor
         fixed = self.times.own - self.sample_seconds - self.norm_seconds
-        governor.step_took(took, max(fixed, 0.0))
+        governor.step_took(took, max(fixed, 0.0), self.asleep)
         if self.sampled:
             governor.frame.ran(self.step, self.sample_seconds, governor.step_seconds, governor.allowance)
         if self.measure_norm:
             governor.norm.ran(self.step, self.norm_seconds, governor.step_seconds, governor.allowance)
         self.sampled = governor.frame.due(self.step + 1)
         self.measure_norm = self.sampled or governor.norm.due(self.step + 1)
+        slept = self.asleep
+        self.asleep = not self.measure_norm and governor.may_sleep(self.step + 1)
+        if slept and not self.asleep:
+            self.fire("woke")
 
     def _write_pulse(self) -> None:
         writer = self.writer

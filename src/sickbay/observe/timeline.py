@@ -81,6 +81,9 @@ class TimelineWatch(Observer):
             self.patterns[pattern] = [1, step, step]
         self.calls.clear()
 
+    def woke(self) -> None:
+        self.calls.clear()
+
     def report(self) -> None:
         for place in self.places.values():
             self.session.keep_source(place)

@@ -220,15 +220,16 @@ def marks(cause: Suspicion, rank: int, diagnosis: Diagnosis, record: Record) -> 
         if last - first >= 0.9 * whole:
             continue
         if found and first - found[-1].first <= 0.02 * whole:
-            found[-1] = _shared(found[-1], last, label)
+            found[-1] = _shared(found[-1], int(last), label, words.plain(cause.cause))
         else:
             found.append(Mark(int(first), int(last), label, rank))
     return tuple(found[:4])
 
 
-def _shared(mark: Mark, last: int, label: str) -> Mark:
-    names = mark.label.split(", ")
-    return replace(mark, last=max(mark.last, int(last)), label=mark.label if label in names or len(names) > 1 else f"{mark.label}, {label}")
+def _shared(mark: Mark, last: int, label: str, cause: str) -> Mark:
+    """Signs say more than the name of the cause whose chart this is; three names are too many."""
+    names = [name for name in dict.fromkeys((*mark.label.split(", "), label)) if name != cause] or [cause]
+    return replace(mark, last=max(mark.last, last), label=", ".join(names[:2]))
 
 
 TOPICS = (

@@ -46,8 +46,8 @@ class Inline:
 
 def render(view: View) -> str:
     """The report as one HTML document."""
-    library = _asset("uPlot.iife.min.js"), _asset("uPlot.min.css")
-    complete = all(library)
+    library = _library(), _asset("uPlot.min.css")
+    complete = None not in library
     scripts = [_inline(code) for code in (library[0] if complete else None, *(_template_text(n) for n in SCRIPTS)) if code]
     styles = [_inline(code) for code in (library[1] if complete else None, *(_template_text(n) for n in STYLES)) if code]
     return (
@@ -75,6 +75,12 @@ def environment() -> Environment:
 def breakable(name: str) -> Markup:
     """A dotted name that may be broken after its dots and underscores, and nowhere else if it can be helped."""
     return Markup("").join(Markup("{}<wbr>").format(part) if part in "._/" else escape(part) for part in re.split(r"([._/])", name) if part)
+
+
+def _library() -> str | None:
+    """The chart library, with its licence where the build has bundled that: every report is a copy of it."""
+    code, licence = _asset("uPlot.iife.min.js"), _asset("uPlot.LICENSE.txt")
+    return f"/*\n{licence.strip()}\n*/\n{code}" if code and licence and "*/" not in licence else code
 
 
 def _asset(name: str) -> str | None:

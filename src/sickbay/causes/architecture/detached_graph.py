@@ -32,6 +32,7 @@ Remove the operation that cuts the graph, or move it behind the loss (for loggin
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
@@ -128,4 +129,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     """Remove the one `.detach()`, `.data`, `.item()` or `torch.tensor(...)` of a line."""
     methods = [c for c in source.calls("detach", "item", line=line) if receiver(c) is not None and not c.args and (not ops or called(c) in ops)]
+    copies = [c for c in source.calls("tensor", "as_tensor", line=line) if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp))]
+    if len(methods) == 1 and (owner := receiver(methods[0])) is not None:
+        # torch.tensor(loss.item()) cuts twice
+        around = [c for c in copies if methods[0] in ast.walk(c)]
+        kept = source.segment(around[0].args[0]).replace(source.segment(methods[0]), source.segment(owner), 1) if around else source.segment(owner)
+        return source.replacing(around[0] if around else methods[0], kept)
+    statement = source.statement(line)
+    data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
+    if len(data) == 1 and "data" in ops:
+        return source.replacing(data[0], source.segment(data[0].value))
     return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else None

@@ -42,10 +42,15 @@ from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.losses import training_losses
+from sickbay.signs.curves import end
+from sickbay.signs.losses import judged_losses, training_losses
 
 GROWTH = 100.0
 """Loss or gradient norm grew a hundredfold before it was not finite."""
+FIRST_STEPS = 20
+OVERSHOOT = 1.5
+NOT_RECOVERED = 0.5
+"""A healthy run at a bold rate may jump at first too, but is below half of its start at the end."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -89,6 +94,9 @@ def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
     for sign in signs.named("update-ratio-high")[:1]:
         if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
             yield from_sign("strong", sign, _place(record))
+        elif overshot := _overshot(record):
+            yield from_sign("strong", sign, _place(record))
+            yield hint(overshot)
         elif sign.numbers["late"] > STILL_HIGH and (plateau := _plateau(signs)) is not None:
             yield from_sign("strong", sign, _place(record))
             yield from_sign("hint", plateau)
@@ -96,6 +104,15 @@ def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
             continue
         if trouble is not None and trouble.name != "diverging-loss":
             yield from_sign("hint", trouble)
+
+
+def _overshot(record: Record) -> str:
+    """The first updates threw the loss up, and the run never made that good."""
+    for c, _ in judged_losses(record):
+        first, peak, last = float(c.values[0]), float(np.max(c.values[1:FIRST_STEPS], initial=0.0)), end(c).value
+        if len(c) > FIRST_STEPS and first > 0 and peak > OVERSHOOT * first + 3 * c.noise and last > NOT_RECOVERED * first:
+            return f"the loss jumped from {first:.3g} to {peak:.3g} within {FIRST_STEPS} steps and ends at {last:.3g}"
+    return ""
 
 
 def _plateau(signs: Signs) -> Sign | None:

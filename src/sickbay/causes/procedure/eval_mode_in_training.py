@@ -32,6 +32,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, listed, located, proof
 from sickbay.causes.fixing import Loop, Source, mend, source_at
+from sickbay.causes.mode_sensitive import mode_sensitive
 from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
 from sickbay.facts import Modes
@@ -58,14 +59,15 @@ SHARE = 0.15
 )  # fmt: skip
 def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     modes = record.facts.modes
-    if modes.training_in_eval < max(MINIMUM, SHARE * modes.training_forwards) or not modes.sensitive:
+    layers = mode_sensitive(record)
+    if modes.training_in_eval < max(MINIMUM, SHARE * modes.training_forwards) or not layers:
         return
     if _switched_each_step(record) or not _is_trained(record, modes):
         return
     since = f"since {at(modes.eval_called_at)} called eval()" if modes.eval_called_at else "eval mode was never left"
     yield proof(
         f"{modes.training_in_eval:,} of {modes.training_forwards:,} training passes{located(modes.training_forward_at)} ran in eval mode, {since}; "
-        f"affected: {listed(list(modes.layers_off or modes.sensitive))}",
+        f"affected: {listed(layers)}",
         modes.training_forward_at,
         (modes.training_in_eval_first or 0, modes.training_in_eval_last or record.facts.run.steps),
         passes=modes.training_in_eval,

@@ -35,6 +35,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.causes.mode_sensitive import mode_sensitive
 from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
 from sickbay.facts import Modes
@@ -58,11 +59,12 @@ OFTEN = 0.5
 )
 def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]:
     modes = record.facts.modes
-    if not modes.sensitive or modes.evaluation_in_train == 0 or _on_purpose(record, modes):
+    layers = mode_sensitive(record)
+    if not layers or modes.evaluation_in_train == 0 or _on_purpose(record, modes):
         return
     yield proof(
         f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode; "
-        f"affected: {listed(list(modes.layers_off or modes.sensitive))}",
+        f"affected: {listed(layers)}",
         modes.evaluation_forward_at,
         (modes.evaluation_in_train_first or 0, modes.evaluation_in_train_last or record.facts.run.steps),
         passes=modes.evaluation_in_train,
@@ -72,7 +74,9 @@ def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]
 
 def _on_purpose(record: Record, modes: Modes) -> bool:
     scored = bool(record.series_like("loss/eval") or record.series_like("accuracy/eval"))
-    if modes.evaluation_repeats_input or modes.evaluation_on_training_data or modes.evaluation_in_train < MOSTLY * modes.evaluation_passes:
+    forwards = record.facts.timeline.counts.get("evaluate", 2 * modes.evaluation_passes)
+    repeated = modes.evaluation_repeats_input and forwards >= 2 * modes.evaluation_passes  # with one pass each, nothing is averaged
+    if repeated or modes.evaluation_on_training_data or modes.evaluation_in_train < MOSTLY * modes.evaluation_passes:
         return True
     if modes.evaluation_in_train_last == 0:  # only before training: a dry run
         return True
