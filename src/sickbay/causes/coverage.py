@@ -39,5 +39,5 @@ def _unseen(record: Record) -> Iterator[NotChecked]:
         yield NotChecked("the structure of the loss", "its operations were not followed")
     if facts.run.steps and not len(record.family("grad_norm").steps):
         yield NotChecked("gradients and updates by layer", "no layer statistics were recorded")
-    if facts.run.steps and not record.family("activation_dead").names:
+    if facts.run.steps and not record.family("activation_mean").names:
         yield NotChecked("dead and saturated units", "no activations were observed")

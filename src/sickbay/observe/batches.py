@@ -36,7 +36,6 @@ class LoaderEntry:
 
     def __init__(self, index: int, loader: Any, place: Place | None, variable: str) -> None:
         self.index = index
-        self.ref = weakref.ref(loader)
         self.place = place
         self.variable = variable
         self.epochs = 0
@@ -53,7 +52,7 @@ class BatchWatch(Observer):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.loaders: dict[int, LoaderEntry] = {}
+        self.loaders: dict[Any, LoaderEntry] = {}
         self.iterators: dict[int, tuple[Any, LoaderEntry]] = {}
         self.current: LoaderEntry | None = None
         self.indices: Any = None
@@ -69,10 +68,13 @@ class BatchWatch(Observer):
     # -- loaders ------------------------------------------------------------------------------------------------
 
     def loader_started(self, loader: Any, iterator: Any, key: Any, frame: FrameType | None) -> None:
-        entry = self.loaders.get(id(loader))
-        if entry is None or entry.ref() is not loader:
+        # Trainers build a new loader for every evaluation: the same data in the same way is the same loader.
+        dataset = getattr(loader, "dataset", None)
+        identity = (id(dataset), _length(dataset), type(getattr(loader, "sampler", None)), getattr(loader, "batch_size", None))
+        entry = self.loaders.get(identity)
+        if entry is None:
             place = place_of(*key) if key else None
-            entry = self.loaders[id(loader)] = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader))
+            entry = self.loaders[identity] = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader))
             if (built := self.session.registry.loader_built_at(loader)) is not None:
                 entry.fact = replace(entry.fact, built_at=place_of(*built))
         entry.epochs += 1

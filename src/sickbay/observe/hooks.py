@@ -22,6 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from sickbay.observe.observer import ForwardCall, LossCall
 from sickbay.observe.patches import Patches
 from sickbay.observe.places import here, key_here, user_frame
+from sickbay.observe.trace import inside_transform
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -44,6 +45,9 @@ LOSSES = (
     "hinge_embedding_loss",
 )
 """Loss functions called as (input, target, ...)."""
+FAST = (torch.nn.TransformerEncoder, torch.nn.TransformerEncoderLayer, torch.nn.MultiheadAttention)
+"""In eval mode these have a fast path with other rounding, which torch does not take while any function mode is open:
+our trace steps aside for them, or watching would change what they compute."""
 
 
 def put_in_place(session: Session) -> None:
@@ -71,6 +75,8 @@ def _modules(session: Session, patches: Patches) -> None:
             if stack:
                 if not session.tracing or stack.thread != threading.get_ident():
                     return original(self, *args, **kwargs)
+                if not self.training and isinstance(self, FAST) and _takes_fast_path(self, args):
+                    return aside(original, self, args, kwargs)
                 stack.append(self)
                 try:
                     return original(self, *args, **kwargs)
@@ -78,7 +84,7 @@ def _modules(session: Session, patches: Patches) -> None:
                     stack.pop()
             if session.asleep and torch.is_grad_enabled():
                 return original(self, *args, **kwargs)
-            if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule):
+            if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule) or inside_transform():
                 return original(self, *args, **kwargs)
             return outermost(original, self, args, kwargs)
 
@@ -92,7 +98,10 @@ def _modules(session: Session, patches: Patches) -> None:
         started = clock()
         own = session.times.own
         try:
-            output = original(module, *args, **kwargs)
+            if not module.training and isinstance(module, FAST) and _takes_fast_path(module, args):
+                output = aside(original, module, args, kwargs)
+            else:
+                output = original(module, *args, **kwargs)
         finally:
             stack.clear()
         call.seconds = clock() - started - (session.times.own - own)
@@ -100,6 +109,17 @@ def _modules(session: Session, patches: Patches) -> None:
             session.times.forward += call.seconds
         session.fire("forward_ends", call, output)
         return output
+
+    def aside(original: Callable[..., Any], module: torch.nn.Module, args: Any, kwargs: Any) -> Any:
+        trace, tracing = session.trace, session.tracing
+        if trace is None or not trace.entered:
+            return original(module, *args, **kwargs)
+        trace.end()
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            trace.begin()
+            session.tracing = tracing
 
     def around_train(original: Callable[..., Any]) -> Callable[..., Any]:
         depth = 0
@@ -147,6 +167,13 @@ def _modules(session: Session, patches: Patches) -> None:
     patches.wrap(Module, "zero_grad", around_zero)
 
 
+def _takes_fast_path(module: torch.nn.Module, args: Any) -> bool:
+    if not torch.is_grad_enabled():
+        return True
+    tensors = (*module.parameters(), *(a for a in args if isinstance(a, torch.Tensor)))
+    return not any(t.requires_grad for t in tensors)
+
+
 def _losses(session: Session, patches: Patches) -> None:
     is_compiling = torch.compiler.is_compiling
     depth = 0
@@ -159,6 +186,9 @@ def _losses(session: Session, patches: Patches) -> None:
                 if is_compiling() or depth or session.busy or session.off or not session.mine():
                     return original(*args, **kwargs)
                 if session.asleep and torch.is_grad_enabled():
+                    return original(*args, **kwargs)
+                if inside_transform():
+                    session.limit("losses inside torch.func transforms", "their values are not numbers yet while they are computed")
                     return original(*args, **kwargs)
                 depth = 1
                 try:
@@ -269,7 +299,7 @@ def _optimizers(session: Session, patches: Patches) -> None:
         if session.asleep:
             begun[id(optimizer)] = clock()
             return
-        closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None) is not None  # args[0] is the optimizer
         session.fire("step_begins", optimizer, key_here(), closure)
         begun[id(optimizer)] = clock()
 

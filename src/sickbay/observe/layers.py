@@ -88,7 +88,7 @@ class LayerWatch(Observer):
         change = np.sqrt(after.sums((after.flat.astype(np.float64) - before.flat) ** 2))
         # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.
         ratio = np.divide(change, weight, out=np.full_like(change, np.nan), where=weight > 0)
-        whole = np.array([p.numel() for p in held]) / np.maximum(before.sizes, 1)
+        whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(before.sizes, 1)
         session.writer.frame("update_ratio", session.step, names, ratio)
         session.writer.frame("weight_norm", session.step, names, weight * np.sqrt(whole))
         session.writer.frame("weight_histogram", session.step, names, after.histograms(), HISTOGRAM_BINS)

@@ -23,8 +23,16 @@ class Blocks:
         joined = torch.cat([b.reshape(-1).float() for b in blocks]) if blocks else torch.empty(0)
         self.flat: Array = joined.cpu().numpy()
 
+    def _reduce(self, operation: np.ufunc, values: Array) -> Array:
+        """Per block; reduceat itself would give an empty block its neighbour's number instead of 0."""
+        full = self.sizes > 0
+        result = np.zeros(len(self.sizes), values.dtype)
+        if full.any():
+            result[full] = operation.reduceat(values, self.starts[full])
+        return result
+
     def sums(self, values: Array) -> Array:
-        return np.add.reduceat(values, self.starts) if len(values) else np.empty(0)
+        return self._reduce(np.add, values)
 
     def norms(self) -> Array:
         return np.sqrt(self.sums(self.flat.astype(np.float64) ** 2))
@@ -33,7 +41,7 @@ class Blocks:
         return self.sums(self.flat.astype(np.float64) if values is None else values) / np.maximum(self.sizes, 1)
 
     def largest(self) -> Array:
-        return np.maximum.reduceat(np.abs(self.flat), self.starts) if len(self.flat) else np.empty(0)
+        return self._reduce(np.maximum, np.abs(self.flat))
 
     def histograms(self) -> Array:
         """Counts of |x| in half-decade bins, after one bin for zeros; non-finite values are in no bin."""
@@ -52,8 +60,13 @@ def gradient_norms(gradients: list[torch.Tensor]) -> Array:
     if not gradients:
         return np.empty(0)
     with torch.no_grad():  # gradients made with create_graph=True have a graph of their own
-        dense = [g if g.layout == torch.strided else g.coalesce().values() for g in gradients]
+        dense = [real(g if g.layout == torch.strided else g.coalesce().values()) for g in gradients]
         return torch.stack([n.float() for n in torch._foreach_norm(dense)]).cpu().numpy()
+
+
+def real(tensor: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs: same norm, and no warning about lost imaginary parts."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def total_norm(norms: Array) -> float:

@@ -10,6 +10,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.numbers import gradient_norms, total_norm
 from sickbay.observe.observer import Observer, Site
 from sickbay.observe.places import expression, place_of, user_frame
 from sickbay.observe.registry import OptimizerEntry
@@ -67,7 +68,7 @@ class OptimizerWatch(Observer):
         if not gradients:
             entry.cleared = True
             return
-        norm = float(torch.stack([n.float() for n in torch._foreach_norm(strided)]).norm()) if strided else math.inf
+        norm = total_norm(gradient_norms(strided)) if strided else math.inf
         if norm == 0.0:
             entry.cleared = True
 
@@ -94,7 +95,7 @@ class OptimizerWatch(Observer):
         entry.stale_last = self.session.step
         gradients = [p.grad for g in optimizer.param_groups for p in g["params"] if p.grad is not None and p.grad.layout == torch.strided]
         if gradients and entry.stale <= CLOSE_LOOKS:
-            norm = float(torch.stack([n.float() for n in torch._foreach_norm(gradients)]).norm())
+            norm = total_norm(gradient_norms(gradients))
             entry.stale_norm = max(entry.stale_norm, norm) if math.isfinite(norm) else entry.stale_norm
 
     def _first_step(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer, key: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from sickbay.nouns import Place
+from sickbay.observe.numbers import real
 from sickbay.observe.places import variable_holding
 
 _BLOCK = 256
@@ -255,7 +256,7 @@ class Registry:
 
 def sample(tensor: torch.Tensor, size: int = _BLOCK) -> torch.Tensor:
     """A copy of at most `size` elements, evenly spread: what is measured instead of the whole tensor."""
-    flat = tensor.detach()
+    flat = real(tensor.detach())
     flat = flat.reshape(-1) if flat.is_contiguous() else flat.flatten()
     stride = max(1, -(-flat.numel() // size))
     return flat[::stride].clone()

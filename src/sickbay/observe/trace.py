@@ -126,7 +126,7 @@ class Trace(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         session = self._session
-        if not session.tracing or session.busy:
+        if not session.tracing or session.busy or inside_transform():
             return func(*args, **(kwargs or {}))
         output = func(*args, **(kwargs or {}))
         name = _name(func)
@@ -202,6 +202,11 @@ class Trace(TorchFunctionMode):
                     seen.add(i)
                     todo.append(i)
         return [self.nodes[i] for i in sorted(seen, reverse=True)]
+
+
+def inside_transform() -> bool:
+    """Inside torch.func.grad, vmap...: tensors are wrappers without numbers there."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _name(func: Any) -> str:

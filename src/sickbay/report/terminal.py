@@ -92,9 +92,6 @@ def render(view: View, console: Console) -> None:
     """Print the report."""
     page = _Page(console)
     _header(page, view)
-    if not view.causes:
-        _short_footer(page, view)
-        return
     for cause in view.causes[:CAUSES]:
         page.line()
         _cause(page, cause, alone=len(view.causes) == 1)
@@ -112,20 +109,6 @@ def _header(page: _Page, view: View) -> None:
     page.prose(" · ".join(f for f in facts if f), style="dim")
     if view.run.loss:
         page.prose(f"loss: {view.run.loss}", style="dim")
-
-
-def _short_footer(page: _Page, view: View) -> None:
-    """For a run without any cause there is nothing to read on: a few lines. Reasons of what was not checked are in the reports."""
-    if whats := [what for what, _ in view.not_checked]:
-        more = f" and {len(whats) - 4} more" if len(whats) > 4 else ""
-        page.prose(f"Not checked: {', '.join(whats[:4])}{more} (why: in the reports)", style="dim", hang=2)
-    if view.verdict != "untrained":
-        page.prose(view.run.overhead, style="dim")
-    place = ("Report: ", view.run.report) if view.run.report else ("Record: ", view.run.folder)
-    if place[1]:
-        page.line((place[0], "dim"), place[1])
-    if view.verdict != "healthy":
-        page.line(("Next: ", "dim"), (view.next[0][0], "bold"))
 
 
 def _cause(page: _Page, cause: CauseView, *, alone: bool) -> None:

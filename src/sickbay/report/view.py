@@ -34,6 +34,7 @@ EXCERPTS = 3
 _DIGIT = re.compile(r"(?<![\w.])\d")
 """A number in a sentence, other than one in a name such as conv1."""
 REPORT_FILE = "report.html"
+SHORT_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,8 +336,11 @@ def _overhead(diagnosis: Diagnosis, record: Record) -> str:
     share, facts = diagnosis.run.overhead, record.facts.run
     if share is None or not math.isfinite(share):
         return "Our own cost was not measured."
+    # Of a run of seconds the share says little: most of it is the first steps, which are measured whatever they cost.
+    short = facts.overhead_seconds and facts.training_seconds < SHORT_SECONDS
+    spent = f" ({facts.overhead_seconds:.1f} s, most of it in the first steps)" if short else ""
     sampled = f"; {facts.sampled_steps:,} of {facts.steps:,} steps sampled in full" if facts.sampled_steps else ""
-    return f"Watching cost {words.percent(share)} of training time{sampled}."
+    return f"Watching cost {words.percent(share)} of training time{spent}{sampled}."
 
 
 def _loss(record: Record) -> str:

@@ -1,0 +1,138 @@
+"""Alternating blocks in one process: plain, watched, plain, watched… and the statistics of their ratios.
+
+Each watched block is compared with the mean of the plain blocks right before and right after it, so a machine that
+slowly gets slower (heat, neighbours) cancels out. The result is the median over blocks, which one hiccup can't move;
+its interval is a bootstrap over blocks.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+Step = Callable[[], Tensor]
+clock = time.perf_counter
+FEWEST_ROUNDS = 2
+
+
+class Contestant:
+    """Something that can be switched on and off around training steps. As it stands: nothing at all."""
+
+    name = "nothing (noise floor)"
+
+    def on(self) -> None:
+        """Attach; not timed."""
+
+    def off(self) -> None:
+        """Detach without a trace; not timed."""
+
+    def after_step(self, loss: Tensor) -> None:
+        """What its user would write at the end of each step; timed."""
+
+    def close(self) -> None:
+        """Measured for the last time."""
+
+
+PLAIN = Contestant()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One block of a contestant, in seconds per step, and the plain blocks around it."""
+
+    steps: list[float]
+    plain: float
+
+    @property
+    def ratio(self) -> float:
+        return statistics.fmean(self.steps) / self.plain
+
+
+@dataclass
+class Result:
+    """All blocks of one contestant."""
+
+    name: str
+    pairs: list[Pair] = field(default_factory=list)
+    failed: str = ""
+
+    @property
+    def overhead(self) -> float:
+        """Median over blocks of the share of time added."""
+        return statistics.median(p.ratio for p in self.pairs) - 1
+
+    @property
+    def mean(self) -> float:
+        """Share of time added over all blocks together: contains rare dear steps that a median hides, and hiccups."""
+        return sum(sum(p.steps) for p in self.pairs) / sum(p.plain * len(p.steps) for p in self.pairs) - 1
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        low, high = bootstrap([p.ratio for p in self.pairs])
+        return low - 1, high - 1
+
+
+def bootstrap(values: list[float], resamples: int = 2000, confidence: float = 0.95) -> tuple[float, float]:
+    """Confidence interval of the median."""
+    draw = random.Random(0)
+    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(resamples))
+    cut = round((1 - confidence) / 2 * resamples)
+    return medians[cut], medians[-1 - cut]
+
+
+def run_block(step: Step, contestant: Contestant, steps: int) -> list[float]:
+    """Seconds of each of so many steps."""
+    after = contestant.after_step
+    times = []
+    for _ in range(steps):
+        started = clock()
+        after(step())
+        times.append(clock() - started)
+    return times
+
+
+def steps_in(step: Step, seconds: float) -> int:
+    """How many steps make a block of at least `seconds`; warms up the workload in passing."""
+    run_block(step, PLAIN, 2)
+    times: list[float] = []
+    while len(times) < 3 or (sum(times) < 1.0 and len(times) < 100):
+        times += run_block(step, PLAIN, 1)
+    return max(1, math.ceil(seconds / statistics.median(times)))
+
+
+def alternate(step: Step, contestants: list[Contestant], *, steps: int, rounds: int, limit: float) -> list[Result]:
+    """Measure every contestant in `rounds` blocks of `steps` steps, or as many rounds as fit into `limit` seconds."""
+    results = {c.name: Result(c.name) for c in contestants}
+    ends = clock() + limit
+    plain = statistics.fmean(run_block(step, PLAIN, steps))
+    for done in range(rounds):
+        if done >= FEWEST_ROUNDS and clock() > ends:
+            break
+        for contestant in contestants[:: 1 if done % 2 == 0 else -1]:
+            result = results[contestant.name]
+            if result.failed:
+                continue
+            times = _switched_on(step, contestant, steps, result)
+            before, plain = plain, statistics.fmean(run_block(step, PLAIN, steps))
+            if times:
+                result.pairs.append(Pair(times, (before + plain) / 2))
+    return list(results.values())
+
+
+def _switched_on(step: Step, contestant: Contestant, steps: int, result: Result) -> list[float]:
+    try:
+        contestant.on()
+        try:
+            return run_block(step, contestant, steps)
+        finally:
+            contestant.off()
+    except Exception as e:
+        # A peer that breaks (on this torch, on this model) is told of, and the others go on.
+        result.failed = f"{type(e).__name__}: {e}".splitlines()[0][:160]
+        return []

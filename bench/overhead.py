@@ -1,0 +1,130 @@
+"""What watching costs in time: alternating blocks with and without, in one process."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+
+from bench.measure import Contestant, Result, alternate, steps_in
+from bench.peers import installed, missing
+from bench.table import Row, print_table, write_results
+from bench.watching import Beginning, Watched
+from bench.workloads import WORKLOADS, Workload, chosen, machine
+from sickbay.settings import Settings, parse_share
+
+BARS = {"mlp": 0.03, "cnn": 0.02, "gpt-small": 0.015, "gpt-medium": 0.015}
+"""At the default budget."""
+DEFAULT_BUDGET = Settings().budget
+BUDGET_SLACK = 0.005
+SAMPLED_BAR = 0.15
+ALWAYS = 10**9
+READING = 40
+"""The graph of the loss is read on so many sampled steps (`MOST_READS` in observe/graph.py); later ones are cheaper."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def budgets(workload: Workload, shares: list[float], *, seconds: float, blocks: int, limit: float) -> list[Row]:
+    """The overhead in steady state at each budget, and what the first steps cost before it."""
+    steps = steps_in(workload.step, seconds)
+    contestants = [Watched(workload, Settings(budget=share)) for share in shares]
+    beginnings = [c.begin(workload.step, c.settings.detail_steps) for c in contestants]
+    results = alternate(workload.step, list(contestants), steps=steps, rounds=blocks, limit=limit)
+    rows = []
+    for watched, result, beginning in zip(contestants, results, beginnings, strict=True):
+        rows += _budget_rows(workload.name, watched, result, steps)
+        if watched.settings.budget == DEFAULT_BUDGET:
+            rows += _beginning_rows(workload.name, beginning)
+        watched.close()
+    return rows
+
+
+def _budget_rows(name: str, watched: Watched, result: Result, steps: int) -> list[Row]:
+    budget = watched.settings.budget
+    if result.failed or not result.pairs:
+        return [Row(f"overhead, budget {100 * budget:g} %", name, None, note=result.failed)]
+    low, high = result.interval
+    blocks = f"{len(result.pairs)} blocks of {steps} steps of {1000 * result.pairs[-1].plain:.0f} ms"
+    account = f"mean {100 * result.mean:.2f} %; session's own account {100 * watched.own_account:.2f} %"
+    if watched.failures:
+        account += f"; INCOMPLETE, an observer gave up: {watched.failures}"
+    rows = [Row(f"budget {100 * budget:g} % held", name, result.overhead, low, high, budget + BUDGET_SLACK, note=account)]
+    if budget == DEFAULT_BUDGET:
+        rows.insert(0, Row("overhead, default budget", name, result.overhead, low, high, BARS[name], note=blocks))
+    return rows
+
+
+def _beginning_rows(name: str, beginning: Beginning) -> list[Row]:
+    first = len(beginning.steps)
+    share = sum(beginning.steps) / (first * beginning.plain) - 1
+    note = f"{1000 * beginning.extra:.0f} ms once, with {1000 * beginning.entering:.0f} ms to put hooks in place"
+    return [Row(f"first {first} steps, in full detail", name, share, note=note)]
+
+
+def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:
+    """The cost of a step on which everything is measured, as a share of that step: every step is such a one."""
+    steps = steps_in(workload.step, seconds)
+    watched = Watched(workload, Settings(detail_steps=ALWAYS), "every step sampled")
+    first = Settings().detail_steps
+    watched.begin(workload.step, first, settle=False)
+    [result] = alternate(workload.step, [watched], steps=steps, rounds=blocks, limit=limit)
+    watched.close()
+    if result.failed:
+        return [Row("a fully sampled step", workload.name, None, note=result.failed)]
+    ratios = [seconds / pair.plain - 1 for pair in result.pairs for seconds in pair.steps]
+    reading, later = ratios[: READING - first], ratios[READING - first :]
+    rows = [Row("a fully sampled step, graph read", workload.name, statistics.median(reading), bar=SAMPLED_BAR, note=f"median of {len(reading)} steps")]
+    if later:
+        rows.append(Row("a fully sampled step, later", workload.name, statistics.median(later), bar=SAMPLED_BAR, note=f"median of {len(later)} steps"))
+    return rows
+
+
+def peers(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:
+    """The tools people use now in the same alternation, with sickbay and with nothing at all among them."""
+    steps = steps_in(workload.step, seconds)
+    watched = Watched(workload, Settings())
+    watched.begin(workload.step, watched.settings.detail_steps)
+    contestants: list[Contestant] = [Contestant(), watched, *(kind(workload) for kind in installed())]
+    results = alternate(workload.step, contestants, steps=steps, rounds=blocks, limit=limit)
+    rows = []
+    for contestant, result in zip(contestants, results, strict=True):
+        contestant.close()
+        if result.failed or not result.pairs:
+            rows.append(Row(f"peer: {result.name}", workload.name, None, note=f"failed: {result.failed}"))
+        else:
+            rows.append(Row(f"peer: {result.name}", workload.name, result.overhead, *result.interval))
+    return rows
+
+
+def parse_shares(text: str) -> list[float]:
+    return [parse_share(part) for part in text.split(",")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.overhead", description=__doc__)
+    parser.add_argument("--workloads", default="all", help="mlp,cnn,gpt-small,gpt-medium (default: all)")
+    parser.add_argument("--blocks", type=int, default=12, help="watched blocks of each kind (default 12)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="shortest block (default 2)")
+    parser.add_argument("--budget", default="2%", help="budgets to measure, for example 0.5%%,1%%,2%%,5%% (default 2%%)")
+    parser.add_argument("--peers", action="store_true", help="also measure the tools people use now")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    limits = {"seconds": options.seconds, "blocks": options.blocks, "limit": float("inf")}
+    for name in chosen(options.workloads):
+        workload = WORKLOADS[name]()
+        say(f"{name}: overhead")
+        rows += budgets(workload, parse_shares(options.budget), **limits)
+        say(f"{name}: fully sampled steps")
+        rows += sampled_step(workload, **limits | {"blocks": min(options.blocks, 4)})
+        if options.peers:
+            say(f"{name}: peers" + (f" (not installed: {', '.join(missing())})" if missing() else ""))
+            rows += peers(workload, **limits)
+    print_table(rows)
+    write_results(rows, machine())
+
+
+if __name__ == "__main__":
+    main()
