@@ -49,7 +49,8 @@ def measure(plan: Plan) -> list[Row]:
     for name in names:
         if plan.fits(f"{name}, overhead"):
             workload = WORKLOADS[name]()
-            rows += overhead.budgets(workload, [overhead.DEFAULT_BUDGET], seconds=SECONDS, blocks=100, limit=plan.limit("overhead", len(names)))
+            limit = plan.limit("overhead", len(names))
+            rows += overhead.budgets(workload, [overhead.DEFAULT_BUDGET], seconds=SECONDS, blocks=100, limit=limit)
             rows += overhead.sampled_step(workload, seconds=SECONDS, blocks=4, limit=plan.limit("sampled", len(names)))
     for name in names:
         if plan.fits(f"{name}, memory"):

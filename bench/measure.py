@@ -44,10 +44,21 @@ PLAIN = Contestant()
 
 @dataclass(frozen=True)
 class Pair:
-    """One block of a contestant, in seconds per step, and the plain blocks around it."""
+    """One block of a contestant and the plain blocks before and after it: seconds of each step."""
 
     steps: list[float]
-    plain: float
+    before: list[float]
+    after: list[float]
+
+    @property
+    def plain(self) -> float:
+        """Seconds of a plain step: a mean, as a block's mean is held against it."""
+        return (statistics.fmean(self.before) + statistics.fmean(self.after)) / 2
+
+    @property
+    def typical(self) -> float:
+        """Seconds of a plain step: a median, to hold single steps against."""
+        return statistics.median(self.before + self.after)
 
     @property
     def ratio(self) -> float:
@@ -103,14 +114,14 @@ def steps_in(step: Step, seconds: float) -> int:
     times: list[float] = []
     while len(times) < 3 or (sum(times) < 1.0 and len(times) < 100):
         times += run_block(step, PLAIN, 1)
-    return max(1, math.ceil(seconds / statistics.median(times)))
+    return max(1, math.ceil(seconds / min(times)))
 
 
 def alternate(step: Step, contestants: list[Contestant], *, steps: int, rounds: int, limit: float) -> list[Result]:
     """Measure every contestant in `rounds` blocks of `steps` steps, or as many rounds as fit into `limit` seconds."""
     results = {c.name: Result(c.name) for c in contestants}
     ends = clock() + limit
-    plain = statistics.fmean(run_block(step, PLAIN, steps))
+    plain = run_block(step, PLAIN, steps)
     for done in range(rounds):
         if done >= FEWEST_ROUNDS and clock() > ends:
             break
@@ -119,9 +130,9 @@ def alternate(step: Step, contestants: list[Contestant], *, steps: int, rounds: 
             if result.failed:
                 continue
             times = _switched_on(step, contestant, steps, result)
-            before, plain = plain, statistics.fmean(run_block(step, PLAIN, steps))
+            before, plain = plain, run_block(step, PLAIN, steps)
             if times:
-                result.pairs.append(Pair(times, (before + plain) / 2))
+                result.pairs.append(Pair(times, before, plain))
     return list(results.values())
 
 

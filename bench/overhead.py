@@ -48,7 +48,7 @@ def _budget_rows(name: str, watched: Watched, result: Result, steps: int) -> lis
         return [Row(f"overhead, budget {100 * budget:g} %", name, None, note=result.failed)]
     low, high = result.interval
     blocks = f"{len(result.pairs)} blocks of {steps} steps of {1000 * result.pairs[-1].plain:.0f} ms"
-    account = f"mean {100 * result.mean:.2f} %; session's own account {100 * watched.own_account:.2f} %"
+    account = f"mean {100 * result.mean:.2f} %; session's own account {100 * watched.own_account:.2f} %; {watched.rhythm}"
     if watched.failures:
         account += f"; INCOMPLETE, an observer gave up: {watched.failures}"
     rows = [Row(f"budget {100 * budget:g} % held", name, result.overhead, low, high, budget + BUDGET_SLACK, note=account)]
@@ -74,12 +74,13 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
     watched.close()
     if result.failed:
         return [Row("a fully sampled step", workload.name, None, note=result.failed)]
-    ratios = [seconds / pair.plain - 1 for pair in result.pairs for seconds in pair.steps]
-    reading, later = ratios[: READING - first], ratios[READING - first :]
-    rows = [Row("a fully sampled step, graph read", workload.name, statistics.median(reading), bar=SAMPLED_BAR, note=f"median of {len(reading)} steps")]
-    if later:
-        rows.append(Row("a fully sampled step, later", workload.name, statistics.median(later), bar=SAMPLED_BAR, note=f"median of {len(later)} steps"))
-    return rows
+    ratios = [seconds / pair.typical - 1 for pair in result.pairs for seconds in pair.steps]
+    parts = {"graph read": ratios[: READING - first], "later": ratios[READING - first :]}
+    return [
+        Row(f"a fully sampled step, {when}", workload.name, statistics.median(part), bar=SAMPLED_BAR, note=f"median of {len(part)} steps")
+        for when, part in parts.items()
+        if part
+    ]
 
 
 def peers(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from typing import Any
 
 import torch
@@ -95,7 +96,7 @@ class WandbWatch(Peer):
         self.folder = ""
 
     def on(self) -> None:
-        import wandb
+        import wandb  # type: ignore[import-not-found,unused-ignore]
 
         if self.run is None:
             self.folder = tempfile.mkdtemp(prefix="sickbay-bench-wandb-")
@@ -129,9 +130,10 @@ class TorchMortem(Peer):
         self.autopsy: Any = None
 
     def on(self) -> None:
-        from torchmortem import Autopsy
+        from torchmortem import Autopsy  # type: ignore[import-not-found,unused-ignore]
 
         logging.getLogger("torchmortem").setLevel(logging.CRITICAL)
+        warnings.filterwarnings("ignore", message="Full backward hook is firing")
         self.autopsy = Autopsy(self.model, optimizer=self.optimizer)
         self.autopsy.attach()
 
@@ -154,7 +156,7 @@ class TorchAudit(Peer):
         self.auditor: Any = None
 
     def on(self) -> None:
-        from torch_audit import autopatch
+        from torch_audit import autopatch  # type: ignore[import-not-found,unused-ignore]
 
         self.auditor = autopatch(self.model, optimizer=self.optimizer, every_n_steps=1)
 

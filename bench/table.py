@@ -51,7 +51,8 @@ def print_table(rows: Sequence[Row]) -> None:
     lines = [heads, *(row.cells() for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
     for i, line in enumerate(lines):
-        print("  ".join(cell.rjust(width) if 2 <= j <= 4 else cell.ljust(width) for j, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip())
+        padded = [cell.rjust(width) if 2 <= j <= 4 else cell.ljust(width) for j, (cell, width) in enumerate(zip(line, widths, strict=True))]
+        print("  ".join(padded).rstrip())
         if i == 0:
             print("  ".join("-" * width for width in widths))
     judged = [row.verdict for row in rows if row.verdict]

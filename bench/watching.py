@@ -12,6 +12,7 @@ import statistics
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn import functional as F
@@ -25,7 +26,12 @@ from sickbay.observe.watching import Patient
 from sickbay.settings import Settings
 
 SETTLE_STEPS, SETTLE_SECONDS = 60, 4.0
-_PATCHED = ((torch.nn.Module, "__call__"), (torch.nn.Module, "__init__"), (torch.autograd, "backward"), (F, "cross_entropy"))
+_PATCHED: tuple[tuple[Any, str], ...] = (
+    (torch.nn.Module, "__call__"),
+    (torch.nn.Module, "__init__"),
+    (torch.autograd, "backward"),
+    (F, "cross_entropy"),
+)
 _BARE = [getattr(owner, name) for owner, name in _PATCHED]
 
 
@@ -120,6 +126,12 @@ class Watched(Contestant):
         """Share of training time that the session itself says it took, since it settled."""
         own, training = self.session.own_seconds - self._settled[0], self.session.training_seconds - self._settled[1]
         return own / training if training else 0.0
+
+    @property
+    def rhythm(self) -> str:
+        """How often the governor looked closely."""
+        frame = self.session.governor.frame
+        return f"1 step in {self.session.step / max(frame.runs, 1):.0f} sampled"
 
     @property
     def failures(self) -> str:

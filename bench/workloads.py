@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
 import torch
@@ -57,12 +57,12 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
-        q, k, v = (
-            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for part in self.qkv(self.norm1(x)).split(width, dim=2)
-        )
+        parts = self.qkv(self.norm1(x)).split(width, dim=2)
+        q, k, v = (part.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for part in parts)
         attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(attended.transpose(1, 2).reshape(batch, length, width))
-        return x + self.feed(self.norm2(x))
+        out: Tensor = x + self.feed(self.norm2(x))
+        return out
 
 
 class Transformer(nn.Module):
@@ -80,7 +80,8 @@ class Transformer(nn.Module):
         x = self.tokens(tokens) + self.positions
         for block in self.blocks:
             x = block(x)
-        return self.head(self.norm(x)).flatten(0, 1)
+        logits: Tensor = self.head(self.norm(x)).flatten(0, 1)
+        return logits
 
 
 def _trained(name: str, model: nn.Module, batches: list[tuple[Tensor, Tensor]]) -> Workload:
@@ -109,7 +110,7 @@ def cnn() -> Workload:
     """A residual network of 21 convolutions on 32 x 32 pictures, batch 32."""
     torch.manual_seed(0)
     widths = [32, 32, 32, 32, 64, 64, 64, 128, 128, 128]
-    blocks = [Residual(a, b, 1 if a == b else 2) for a, b in zip(widths, widths[1:], strict=False)]
+    blocks = [Residual(a, b, 1 if a == b else 2) for a, b in pairwise(widths)]
     stem = [nn.Conv2d(3, 32, 3, 1, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU()]
     model = nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
     return _trained("cnn", model, [(torch.randn(32, 3, 32, 32), torch.randint(10, (32,))) for _ in range(BATCHES)])

@@ -23,7 +23,12 @@ def outcome(program: Program) -> list[bytes]:
     return [*yielded, torch.get_rng_state().numpy().tobytes(), np.random.rand(4).tobytes(), repr(random.getstate()).encode()]
 
 
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")  # torch's fast path, for padded batches
+@pytest.mark.filterwarnings(  # torch's own
+    "ignore:The PyTorch API of nested tensors",
+    "ignore:Using backward.* with create_graph=True",
+    "ignore:`torch.jit",
+    "ignore:Full backward hook is firing",
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_watching_changes_nothing(name: str, tmp_path: Path) -> None:
     plain = outcome(PROGRAMS[name])

@@ -80,4 +80,4 @@ def watch_function(train: Callable[[], Any], folder: Path, settings: Settings) -
     path = folder / f"function{len(list(folder.glob('function*')))}.sickbay"
     with watching(path, settings):
         result = train()
-    return Run(read_record(path) if path.exists() else Record(), file=train.__code__.co_filename, result=result)
+    return Run(read_record(path) if path.exists() else Record(), result=result)

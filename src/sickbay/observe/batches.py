@@ -81,6 +81,7 @@ class BatchWatch(Observer):
         self.session.drawn.pop(id(iterator), None)
         self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
         self.iterators[id(iterator)] = (weakref.ref(iterator), entry)
+        self.session.drawn = {k: v for k, v in self.session.drawn.items() if k in self.iterators}
         if entry.trained:
             self.session.epoch += 1
 

@@ -26,7 +26,6 @@ def watch_ending(session: Session) -> None:
     _exceptions(session)
     _hard_exit(session)
     _warnings(session)
-    os.register_at_fork(after_in_child=lambda: _in_child(session))
 
 
 def _exceptions(session: Session) -> None:
@@ -117,8 +116,3 @@ def _as_written(file: str) -> str:
     """Python names the main script as it was given on the command line."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     return main if main and os.path.abspath(main) == file else file
-
-
-def _in_child(session: Session) -> None:
-    """A forked process (a loader's worker) watches nothing and leaves its parent's file alone."""
-    session.off = True

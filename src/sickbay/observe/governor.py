@@ -15,6 +15,8 @@ SMOOTHING = 0.1
 AWAKE_STEPS = 256
 """On the first steps everything that is cheap is watched on every step, whatever it costs: most of what structure can
 prove (call order, label order, modes) is proven there."""
+LANDMARKS = 4096
+"""Steps 8, 16, 32... up to here are sampled too: eleven looks that let a short run be judged, at a cost that does not grow."""
 BURST = 20
 """A step may be sampled out of turn (the loss jumped) at most once in this many steps."""
 
@@ -32,7 +34,7 @@ class Instrument:
         self._forced_at = -BURST
 
     def due(self, step: int) -> bool:
-        return step < self.detail_steps or step >= self.next_step
+        return step < self.detail_steps or step >= self.next_step or (step & (step - 1) == 0 and step <= LANDMARKS)
 
     def ran(self, step: int, seconds: float, step_seconds: float, allowance: float) -> None:
         """It ran at `step` and took `seconds`; plan the next time."""

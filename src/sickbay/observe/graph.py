@@ -361,7 +361,7 @@ def _outer(left: tuple[int, ...], right: tuple[int, ...], same_rank: bool) -> tu
     if left == right or not left or not right or (len(left) == len(right) and not same_rank):
         return None
     try:
-        result = tuple(torch.broadcast_shapes(left, right))
+        result: tuple[int, ...] = tuple(torch.broadcast_shapes(left, right))
     except RuntimeError:
         return None
     size = _product(result)

@@ -76,7 +76,8 @@ def _modules(session: Session, patches: Patches) -> None:
                 if not session.tracing or stack.thread != threading.get_ident():
                     return original(self, *args, **kwargs)
                 if not self.training and isinstance(self, FAST) and _takes_fast_path(self, args):
-                    return aside(original, self, args, kwargs)
+                    with session.without_trace():
+                        return original(self, *args, **kwargs)
                 stack.append(self)
                 try:
                     return original(self, *args, **kwargs)
@@ -99,7 +100,8 @@ def _modules(session: Session, patches: Patches) -> None:
         own = session.times.own
         try:
             if not module.training and isinstance(module, FAST) and _takes_fast_path(module, args):
-                output = aside(original, module, args, kwargs)
+                with session.without_trace():
+                    output = original(module, *args, **kwargs)
             else:
                 output = original(module, *args, **kwargs)
         finally:
@@ -109,17 +111,6 @@ def _modules(session: Session, patches: Patches) -> None:
             session.times.forward += call.seconds
         session.fire("forward_ends", call, output)
         return output
-
-    def aside(original: Callable[..., Any], module: torch.nn.Module, args: Any, kwargs: Any) -> Any:
-        trace, tracing = session.trace, session.tracing
-        if trace is None or not trace.entered:
-            return original(module, *args, **kwargs)
-        trace.end()
-        try:
-            return original(module, *args, **kwargs)
-        finally:
-            trace.begin()
-            session.tracing = tracing
 
     def around_train(original: Callable[..., Any]) -> Callable[..., Any]:
         depth = 0
@@ -238,6 +229,7 @@ def _backward(session: Session, patches: Patches) -> None:
             session.times.backward += clock() - started
             if not session.asleep:
                 session.fire("backward_ends", loss)
+            session.backward_ended()
             return result
 
         return backward
@@ -371,6 +363,15 @@ def _loaders(session: Session, patches: Patches) -> None:
 
         return __init__
 
+    def around_reset(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _reset(self: Any, loader: Any, first_iter: bool = False) -> Any:
+            # Persistent workers keep one iterator for all epochs.
+            if not first_iter and not session.busy and not session.off and session.mine():
+                session.fire("loader_started", loader, self, key_here(), user_frame())
+            return original(self, loader, first_iter)
+
+        return _reset
+
     def around_next(original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(self: Any) -> Any:
             if session.off or session.busy or not session.mine():
@@ -406,19 +407,21 @@ def _loaders(session: Session, patches: Patches) -> None:
 
     patches.wrap(module.DataLoader, "__init__", around_building)
     patches.wrap(module._BaseDataLoaderIter, "__init__", around_init)
+    patches.wrap(module._BaseDataLoaderIter, "_reset", around_reset)
     patches.wrap(module._BaseDataLoaderIter, "__next__", around_next)
     patches.wrap(module._BaseDataLoaderIter, "_next_index", around_index)
 
 
 def _compilers(session: Session, patches: Patches) -> None:
-    """torch.compile is told of; torch.jit.script must not meet our wrappers, so they step aside."""
+    """torch.compile is told of; torch.jit.script must not meet our wrappers, so they step aside; what torch captures
+    operation by operation (jit.trace, export) must hold nothing of ours."""
 
     def around_compile(original: Callable[..., Any]) -> Callable[..., Any]:
-        def compile(*args: Any, **kwargs: Any) -> Any:
+        def compiling(*args: Any, **kwargs: Any) -> Any:
             session.fire("compiled", args[0] if args else None)
             return original(*args, **kwargs)
 
-        return compile
+        return compiling
 
     def around_script(original: Callable[..., Any]) -> Callable[..., Any]:
         def script(*args: Any, **kwargs: Any) -> Any:
@@ -433,6 +436,22 @@ def _compilers(session: Session, patches: Patches) -> None:
 
         return script
 
+    def around_capture(original: Callable[..., Any]) -> Callable[..., Any]:
+        def capture(*args: Any, **kwargs: Any) -> Any:
+            if session.off:
+                return original(*args, **kwargs)
+            busy, session.busy = session.busy, True
+            try:
+                with session.without_trace():
+                    return original(*args, **kwargs)
+            finally:
+                session.busy = busy
+
+        return capture
+
+    for owner, names in ((torch.jit, ("trace", "trace_module")), (torch.onnx, ("export",)), (torch.export, ("export", "export_for_training"))):
+        for name in names:
+            patches.wrap(owner, name, around_capture)
     patches.wrap(torch, "compile", around_compile)
     patches.wrap(torch.nn.Module, "compile", around_compile)
     patches.wrap(torch.jit, "script", around_script)

@@ -192,9 +192,9 @@ def mode_sensitive(module: torch.nn.Module) -> bool:
     if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
         return bool(module.track_running_stats)
     if isinstance(module, torch.nn.RNNBase):
-        return module.dropout > 0 and module.num_layers > 1
+        return bool(module.dropout > 0 and module.num_layers > 1)
     if isinstance(module, torch.nn.MultiheadAttention):
-        return module.dropout > 0
+        return bool(module.dropout > 0)
     return isinstance(module, torch.nn.RReLU)
 
 

@@ -39,7 +39,7 @@ def environment() -> facts.Environment:
         numpy=np.__version__,
         sickbay=__version__,
         platform=f"{platform.system()} {platform.machine()}",
-        device="cuda" if torch.cuda.is_available() and torch.cuda.is_initialized() else "cpu",
+        device="cuda" if torch.cuda.is_available() else "cpu",
         threads=torch.get_num_threads(),
         rank=_number("RANK", 0),
         world_size=_number("WORLD_SIZE", 1),

@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ MANUAL_AFTER = 16
 SHORTEST_BEFORE_REPORT = 8
 
 current: Session | None = None
+_forks_watched = False
 
 
 class Session:
@@ -165,24 +167,30 @@ class Session:
                     method(*args)
                 except Exception as e:
                     self.retire(observer, moment, e)
+                    if self.off:  # it could not even be told: the record is gone
+                        break  # type: ignore[unreachable]
         finally:
             self.busy = False
             self.times.own += self.clock() - started
 
     def retire(self, observer: Observer, moment: str, error: BaseException) -> None:
         """An observer failed: training goes on without it, and the report says what was no longer seen."""
-        for listeners in self._listeners.values():
-            listeners[:] = [entry for entry in listeners if entry[0] is not observer]
+        # New lists: the old one may be just being gone through, and none after the failed one must be left out.
+        self._listeners = {m: [entry for entry in listeners if entry[0] is not observer] for m, listeners in self._listeners.items()}
+        self.on_output[:] = [f for f in self.on_output if getattr(f, "__self__", None) is not observer]
         if observer in self.observers:
             self.observers.remove(observer)
-            at = f" (line {error.__traceback__.tb_lineno})" if error.__traceback__ else ""
-            self.limit(observer.sees, f"sickbay's own observer {observer.name!r} failed at step {self.step}: {type(error).__name__}: {error}{at}")
-            self.writer.event(self.step, "observer-failed", {"observer": observer.name, "moment": moment, "error": f"{type(error).__name__}: {error}"})
+            if self.trace is not None and observer.name == "graph":
+                self.trace.end()  # nobody else would
+            what = f"{type(error).__name__}: {error}"
+            self.limit(observer.sees, f"sickbay's own observer {observer.name!r} failed at step {self.step}: {what}{_line_of(error)}")
+            try:
+                self.writer.event(self.step, "observer-failed", {"observer": observer.name, "moment": moment, "error": what})
+            except Exception as e:
+                self.abandon(e)
 
     def trace_failed(self, error: BaseException) -> None:
         """Following operations failed: go on without it."""
-        self.asleep = False
-        """This step is only counted: see `Governor.may_sleep`."""
         self.tracing = False
         self.no_trace = f"following operations failed: {type(error).__name__}: {error}"
         self.limit("the structure of the loss (operations and their lines)", self.no_trace)
@@ -191,7 +199,25 @@ class Session:
         """This thread is the one that trains (a loader's or a replica's thread is not watched)."""
         return self.thread is None or self.thread == threading.get_ident()
 
+    @contextmanager
+    def without_trace(self) -> Iterator[None]:
+        """For what torch does differently while any function mode is open: ours is left for a moment."""
+        trace, tracing = self.trace, self.tracing
+        if trace is None or not trace.entered:
+            yield
+            return
+        trace.end()
+        try:
+            yield
+        finally:
+            trace.begin()
+            self.tracing = tracing
+
     def forward_begins(self, call: ForwardCall) -> None:
+        if call.grad and self.since_step and self.steps_by_backward:
+            self.close_step()  # of the step before: weights are updated by hand, and this is the next one's forward pass
+        if self.trace is not None and self.trace.entered and not self.tracing:
+            self.trace.end()  # it could not be left where it fell silent
         self.forwards += 1
         self.fire("forward_begins", call)
 
@@ -215,6 +241,11 @@ class Session:
         self.fire("loss_known", loss, self.site)
         if not self.asleep:
             self.fire("backward_begins", loss, self.site)
+
+    def backward_ended(self) -> None:
+        """Without modules and optimizers nothing tells where the next step begins: the step ends with its backward."""
+        if not self.forwards and not self.registry.optimizers:
+            self.close_step()
 
     def site_of(self, key: Any) -> Site:
         """The training loss that is differentiated at this place of the user's source."""
@@ -273,10 +304,14 @@ class Session:
 
     def abandon(self, error: BaseException) -> None:
         """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
+        global current
         self.off = True
         self.remove_hooks()
+        if current is self:
+            current = None
         try:
-            (self.path.parent / "bootstrap-errors.txt").open("a").write(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
+            with (self.path.parent / "bootstrap-errors.txt").open("a") as f:
+                f.write(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
         except OSError:
             pass
 
@@ -360,12 +395,29 @@ class Session:
                 current = None
 
     def remove_hooks(self) -> None:
+        if self.trace is not None:
+            self.trace.end()
         self.patches.undo()
         while self._closing:
             self._closing.pop()()
 
     def at_close(self, undo: Callable[[], None]) -> None:
         self._closing.append(undo)
+
+
+def _line_of(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""
+
+
+def _in_child() -> None:
+    """A forked process (a loader's worker) watches nothing and leaves its parent's file alone."""
+    if current is not None:
+        current.off = True
+        if current.trace is not None:
+            current.trace.end()
 
 
 def record_path(folder: Path) -> Path:
@@ -382,6 +434,10 @@ def start(path: Path, settings: Settings) -> Session:
     from sickbay.observe.hooks import put_in_place
     from sickbay.observe.roster import observers
 
+    global _forks_watched
+    if not _forks_watched:
+        _forks_watched = True
+        os.register_at_fork(after_in_child=_in_child)
     session = Session(path, settings)
     for kind in observers():
         session.add(kind(session))

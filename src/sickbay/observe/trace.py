@@ -101,7 +101,7 @@ class Trace(TorchFunctionMode):
             return True
         if torch._C._len_torch_function_stack() > 0:
             return False
-        self.__enter__()
+        self.__enter__()  # type: ignore[no-untyped-call]
         self.entered = True
         self._session.tracing = True
         return True
@@ -160,7 +160,7 @@ class Trace(TorchFunctionMode):
                 node.sources.append(tensor)
             node.shapes.append(tuple(tensor.shape))
             node.attached.append(tensor.requires_grad)
-        outputs = [t for t in _tensors((output,), None)]
+        outputs = list(_tensors((output,), None))
         leaves = not outputs and name in _EXITS and bool(node.shapes)
         if not outputs and not leaves:
             return
