@@ -49,8 +49,8 @@ ward-sample: $(VENV)/.ready
 	@echo "==> ward, $(SAMPLE) per cause"
 	@$(BIN)/python ward/scoreboard.py --jobs $(JOBS) --exact --sample $(SAMPLE) $(GATES)
 
-bench: $(VENV)/.ready ## what watching costs, against the tools people use now
-	@$(BIN)/python bench/overhead.py $(BENCH)
+bench: $(VENV)/.ready $(VENV)/.peers ## what watching costs, against the tools people use now
+	@$(BIN)/python -m bench $(BENCH)
 
 docs: $(VENV)/.ready ## write the catalogue's reference pages into docs/reference/causes/
 	@$(BIN)/python docs/generate.py
@@ -88,6 +88,14 @@ $(VENV)/.ready: $(VENV)/.created pyproject.toml constraints.txt hatch_build.py p
 	@echo "==> installing sickbay and its development tools into $(VENV) (torch is large: this takes a few minutes once)"
 	@$(BIN)/python -m pip install --progress-bar off -c constraints.txt -e '.[dev]'
 	@$(SICKBAY) --version
+	@touch $@
+
+# The tools that `make bench` compares with; one that does not install is left out of the table.
+$(VENV)/.peers: $(VENV)/.ready
+	@for peer in wandb torchmortem torch-audit; do \
+	  echo "==> installing $$peer to compare with"; \
+	  $(BIN)/python -m pip install --quiet -c constraints.txt $$peer || echo "    $$peer does not install here and is left out"; \
+	done
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.created

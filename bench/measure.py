@@ -84,6 +84,11 @@ class Result:
         return sum(sum(p.steps) for p in self.pairs) / sum(p.plain * len(p.steps) for p in self.pairs) - 1
 
     @property
+    def noise(self) -> float:
+        """By how much two neighbouring plain blocks differ: the machine's own unrest, measured in passing."""
+        return statistics.median(abs(statistics.fmean(p.after) / statistics.fmean(p.before) - 1) for p in self.pairs)
+
+    @property
     def interval(self) -> tuple[float, float]:
         low, high = bootstrap([p.ratio for p in self.pairs])
         return low - 1, high - 1

@@ -6,7 +6,7 @@ import argparse
 import statistics
 import sys
 
-from bench.measure import Contestant, Result, alternate, steps_in
+from bench.measure import Contestant, Result, alternate, bootstrap, steps_in
 from bench.peers import installed, missing
 from bench.table import Row, print_table, write_results
 from bench.watching import Beginning, Watched
@@ -46,14 +46,15 @@ def _budget_rows(name: str, watched: Watched, result: Result, steps: int) -> lis
     budget = watched.settings.budget
     if result.failed or not result.pairs:
         return [Row(f"overhead, budget {100 * budget:g} %", name, None, note=result.failed)]
-    low, high = result.interval
-    blocks = f"{len(result.pairs)} blocks of {steps} steps of {1000 * result.pairs[-1].plain:.0f} ms"
+    numbers = (result.overhead, *result.interval)
+    count, plain = len(result.pairs), 1000 * result.pairs[-1].plain
     account = f"mean {100 * result.mean:.2f} %; session's own account {100 * watched.own_account:.2f} %; {watched.rhythm}"
     if watched.failures:
         account += f"; INCOMPLETE, an observer gave up: {watched.failures}"
-    rows = [Row(f"budget {100 * budget:g} % held", name, result.overhead, low, high, budget + BUDGET_SLACK, note=account)]
+    rows = [Row(f"budget {100 * budget:g} % held", name, *numbers, budget + BUDGET_SLACK, count, note=account)]
     if budget == DEFAULT_BUDGET:
-        rows.insert(0, Row("overhead, default budget", name, result.overhead, low, high, BARS[name], note=blocks))
+        blocks = f"{count} blocks of {steps} steps of {plain:.0f} ms; plain blocks differ by {100 * result.noise:.1f} %"
+        rows.insert(0, Row("overhead, default budget", name, *numbers, BARS[name], count, note=blocks))
     return rows
 
 
@@ -77,7 +78,15 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
     ratios = [seconds / pair.typical - 1 for pair in result.pairs for seconds in pair.steps]
     parts = {"graph read": ratios[: READING - first], "later": ratios[READING - first :]}
     return [
-        Row(f"a fully sampled step, {when}", workload.name, statistics.median(part), bar=SAMPLED_BAR, note=f"median of {len(part)} steps")
+        Row(
+            f"a fully sampled step, {when}",
+            workload.name,
+            statistics.median(part),
+            *bootstrap(part),
+            SAMPLED_BAR,
+            len(part),
+            note=f"median of {len(part)} steps",
+        )
         for when, part in parts.items()
         if part
     ]

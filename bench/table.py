@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results.json"
+FEWEST_BLOCKS = 6
+"""With fewer blocks, an interval means nothing."""
 _SCALES = {"%": 100.0, "ms": 1000.0}
 
 
@@ -23,21 +25,24 @@ class Row:
     high: float | None = None
     bar: float | None = None
     """The largest value allowed; None if the number is for information."""
+    blocks: int | None = None
+    """How many blocks (or steps) the interval rests on."""
     unit: str = "%"
     note: str = ""
 
     @property
     def verdict(self) -> str:
-        """PASS or FAIL by the value itself; with a question mark if the bar lies inside the interval."""
+        """PASS or FAIL by the value itself; with a question mark if the bar lies inside the interval or blocks are few."""
         if self.bar is None or self.value is None:
             return ""
         unsure = self.low is not None and self.high is not None and self.low <= self.bar < self.high
+        unsure |= self.blocks is not None and self.blocks < FEWEST_BLOCKS
         return ("PASS" if self.value <= self.bar else "FAIL") + ("?" if unsure else "")
 
     def shown(self, value: float | None) -> str:
         if value is None:
             return "–"
-        digits = 0 if self.unit == "ms" else 2 if abs(value) < 0.0995 else 1
+        digits = 1 if self.unit == "ms" or abs(value) >= 0.0995 else 2
         return f"{value * _SCALES[self.unit]:.{digits}f} {self.unit}"
 
     def cells(self) -> tuple[str, ...]:

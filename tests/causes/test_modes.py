@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import Layer, Loss, Model, Modes, Timeline
+from sickbay.facts import Layer, Loss, Model, Modes, Optimizer, Timeline
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts, place_in
 
@@ -50,6 +50,19 @@ def evaluating(source: str = NO_EVAL, scored: bool = True, facts: dict[str, Any]
     return make_record(steps=100, modes=found, series=series, sources={"train.py": source}, **(facts or {}))
 
 
+def two_phases() -> Record:
+    """Phase one trains all with one optimizer, phase two (steps 20 to 99) only a new head with another."""
+    body = model_facts("net.body")["parameters"]
+    head = model_facts("head", optimizer=1)["parameters"]
+    record = training(
+        sensitive=("net.drop: Dropout(p=0.5)",),
+        layers_off=("drop",),
+        facts={"parameters": (*body, *head), "optimizers": [Optimizer(index=0), Optimizer(index=1)]},
+    )
+    rates = make_record(series={"lr": (np.arange(20), np.ones(20)), "lr@1": (np.arange(20, 100), np.ones(80))})
+    return replace(record, all_series=rates.all_series)
+
+
 def frozen_extractor() -> dict[str, Any]:
     facts = model_facts("backbone", "head")
     facts["parameters"] = (replace(facts["parameters"][0], trainable=False, optimizer=None), facts["parameters"][1])
@@ -71,7 +84,8 @@ class TestEvalModeInTraining(CauseTestCase):
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "train mode", training(training_in_eval=0)
         yield "nothing depends on the mode", training(sensitive=(), layers_off=())
-        yield "a frozen feature extractor", training(facts=frozen_extractor())
+        yield "a frozen feature extractor", training(facts=frozen_extractor(), sensitive=("backbone.drop: Dropout(p=0.5)",))
+        yield "features of an earlier phase, no longer trained", two_phases()
         yield "switched within each step", training(counts={"train": 100, "eval": 100})
         yield "a few last passes", training(training_in_eval=3)
 

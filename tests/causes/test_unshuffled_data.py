@@ -40,6 +40,8 @@ class TestUnshuffledData(CauseTestCase):
         yield "read in order, but mixed when stored", labels(run_length=1.2, distinct_mean=9.4, majority_mean=0.21)
         yield "few classes per batch by a random sampler", labels(sequential_sampler=False, run_length=8.0, majority_mean=0.5)
         yield "tasks one after the other, each once", labels(sequential_sampler=None, same_order_each_epoch=False)
+        one_label = {"classes": 2, "run_length": 32.0, "majority_mean": 1.0, "majority_expected": 0.57, "run_length_expected": 2.0, "batches": 500}
+        yield "real and fake batches in turn", labels(sequential_sampler=None, same_order_each_epoch=False, loader=None, **one_label)
         yield "one batch per epoch", labels(distinct_mean=10.0, majority_mean=0.1, majority_expected=0.1)
         yield "a time series of numbers", labels(classes=0, ascending_share=0.56)
         yield "too few batches", labels(batches=2)

@@ -61,10 +61,12 @@ class GraphWatch(Observer):
         elif self.trace.entered and not self.session.tracing:
             self.trace.end()  # backward() itself runs inside the mode, where it can't be left
 
-    def step_planned(self) -> None:
+    def step_closed(self, _: int) -> None:
         self.calls.clear()
+        self.trace.clear()  # it holds the step's tensors
+
+    def step_planned(self) -> None:
         if self.session.sampled:
-            self.trace.clear()
             self._begin()
 
     def _begin(self) -> None:

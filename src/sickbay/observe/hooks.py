@@ -449,9 +449,8 @@ def _compilers(session: Session, patches: Patches) -> None:
 
         return capture
 
-    for owner, names in ((torch.jit, ("trace", "trace_module")), (torch.onnx, ("export",)), (torch.export, ("export", "export_for_training"))):
-        for name in names:
-            patches.wrap(owner, name, around_capture)
+    for owner, name in ((torch.jit, "trace"), (torch.jit, "trace_module"), (torch.jit, "_get_trace_graph"), (torch.export, "export")):
+        patches.wrap(owner, name, around_capture)
     patches.wrap(torch, "compile", around_compile)
     patches.wrap(torch.nn.Module, "compile", around_compile)
     patches.wrap(torch.jit, "script", around_script)

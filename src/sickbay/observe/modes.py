@@ -15,6 +15,7 @@ from sickbay.nouns import Place
 from sickbay.observe.layers import mode_sensitive
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import place_of
+from sickbay.observe.registry import sample
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -54,7 +55,8 @@ class Unused:
     first: int | None = None
     last: int | None = None
     repeats: int = 0
-    last_input: tuple[int, int] | None = None
+    last_input: Any = None
+    """Fingerprint of the newest input within this evaluation."""
     on_training_data: bool = False
     feeds_loss: bool = False
     traced: int = 0
@@ -116,14 +118,15 @@ class ModeWatch(Observer):
         if unused.last_step != step:
             unused.steps += 1
             unused.last_step = step
+            unused.last_input = None
         unused.passes += 1
-        tensor = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
-        if tensor is not None:
-            identity = (tensor.data_ptr(), tensor._version)
-            unused.repeats += identity == unused.last_input
-            unused.last_input = identity
         layers = root.off(training=True)
         if layers:
+            tensor = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
+            if tensor is not None:
+                fingerprint = (tuple(tensor.shape), tuple(sample(tensor, 16).tolist()))
+                unused.repeats += fingerprint == unused.last_input
+                unused.last_input = fingerprint
             unused.in_train_mode += 1
             unused.first = step if unused.first is None else unused.first
             unused.last = step

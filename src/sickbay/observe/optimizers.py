@@ -42,14 +42,29 @@ class OptimizerWatch(Observer):
         if isinstance(owner, torch.optim.Optimizer):
             entries = [registry.optimizer(owner)]
         else:
-            held = {e.optimizer for p in owner.parameters() if (e := registry.entry(p)) is not None}
-            entries = [e for e in registry.optimizers if e.index in held]
+            entries = [e for e in registry.optimizers if self._clears(e, owner)]
         for entry in entries:
             entry.cleared = True
             if entry.steps:
                 entry.zero_calls += 1
             if entry.zeroed_at is None and key is not None:
                 entry.zeroed_at = place_of(*key)
+
+    def _clears(self, entry: OptimizerEntry, module: torch.nn.Module) -> bool:
+        """Whether module.zero_grad() clears all that an optimizer holds; what it leaves out stays under watch."""
+        optimizer = entry.ref()
+        if optimizer is None:
+            return False
+        cleared = {id(p) for p in module.parameters()}
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        left_out = [p for p in held if id(p) not in cleared]
+        if len(left_out) == len(held):
+            return False
+        if not left_out or all(p.grad is None for p in left_out):
+            return True
+        names = (registry_entry.name for p in left_out if (registry_entry := self.session.registry.entry(p)) is not None)
+        entry.left_out = tuple(names)[:32]
+        return False
 
     def backward_begins(self, _: torch.Tensor, site: Site) -> None:
         self.sites.append(site)
@@ -164,6 +179,7 @@ def _fact(entry: OptimizerEntry) -> facts.Optimizer:
         intervals=entry.intervals,
         stale_intervals=entry.stale,
         stale_norm=entry.stale_norm or None,
+        stale_parameters=entry.left_out if entry.stale else (),
         stale_first=entry.stale_first,
         stale_last=entry.stale_last,
         empty_steps=entry.empty_steps,

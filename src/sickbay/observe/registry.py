@@ -79,6 +79,8 @@ class OptimizerEntry:
         self.intervals = 0
         self.stale = 0
         self.stale_norm = 0.0
+        self.left_out: tuple[str, ...] = ()
+        """Parameters that a module's zero_grad did not clear."""
         self.stale_first: int | None = None
         self.stale_last: int | None = None
         self.empty_steps = 0
@@ -106,6 +108,7 @@ class Registry:
         self._optimizer_ids: dict[int, OptimizerEntry] = {}
         self._built: dict[int, tuple[weakref.ref[torch.nn.Module], tuple[CodeType, int]]] = {}
         self._loaders: dict[int, tuple[weakref.ref[Any], tuple[CodeType, int]]] = {}
+        self._strays: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self.manual_updates = False
         self.loaded: set[int] = set()
 
@@ -130,11 +133,11 @@ class Registry:
     def refresh(self, module: torch.nn.Module, prefix: str) -> None:
         """Name all layers and parameters below `module`; names given earlier stay unless a parent now owns them."""
         for path, child in module.named_modules():
-            layer = prefix + _clean(path)
+            layer = (prefix + _clean(path)).rstrip(".")
             if not self.knows(child):
-                self._modules[id(child)] = (weakref.ref(child), layer.rstrip("."))
+                self._modules[id(child)] = (weakref.ref(child), layer)
             for own_name, tensor in child.named_parameters(recurse=False):
-                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer.rstrip("."), type(child).__name__, module)
+                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer, type(child).__name__, module)
 
     def root_modules(self) -> Iterator[tuple[torch.nn.Module, str]]:
         for ref, prefix in list(self.roots.values()):
@@ -186,6 +189,38 @@ class Registry:
             entry.root = weakref.ref(root)
             entry.attached = True
         return entry
+
+    def meet_stray(self, tensor: torch.Tensor, step: int, frame: FrameType | None) -> None:
+        """A trainable tensor that no known model holds, met in the forward pass.
+
+        It may be a layer kept in a plain list, or a tensor of the user's. One that is made anew each step (an input whose
+        gradient is asked for) is none: plain tensors must be met again on another step.
+        """
+        first = self._strays.setdefault(id(tensor), (weakref.ref(tensor), step))
+        if first[0]() is not tensor:
+            self._strays[id(tensor)] = (weakref.ref(tensor), step)
+        elif isinstance(tensor, torch.nn.Parameter) or first[1] != step:
+            name, layer, kind = self._locate(tensor, frame)
+            self.add_parameter(tensor, name, layer, kind)
+
+    def _locate(self, tensor: torch.Tensor, frame: FrameType | None) -> tuple[str, str, str]:
+        """Name, layer and kind of a stray: by the way to it from a known module in the call stack, else by the user's variable."""
+        for i in reversed(range(len(self.stack))):
+            inner = self.stack[i + 1] if i + 1 < len(self.stack) else None
+            if not self.knows(self.stack[i]):
+                continue
+            if inner is None:
+                return ".".join(p for p in (self.layer_name(self.stack[i]), _inside(self.stack[i], tensor)) if p), "", ""
+            base = ".".join(p for p in (self.layer_name(self.stack[i]), _inside(self.stack[i], inner) or type(inner).__name__) if p)
+            for path, child in inner.named_modules():
+                for own, parameter in child.named_parameters(recurse=False):
+                    if parameter is tensor:
+                        layer = f"{base}.{path}".rstrip(".")
+                        return f"{layer}.{own}", layer, type(child).__name__
+        for name, value in _scope(frame) if frame is not None else ():
+            if value is tensor:
+                return name, "", ""
+        return f"tensor of shape {tuple(tensor.shape)}", "", ""
 
     def entry(self, tensor: torch.Tensor) -> ParameterEntry | None:
         found = self.parameters.get(id(tensor))
@@ -260,6 +295,22 @@ def sample(tensor: torch.Tensor, size: int = _BLOCK) -> torch.Tensor:
     flat = flat.reshape(-1) if flat.is_contiguous() else flat.flatten()
     stride = max(1, -(-flat.numel() // size))
     return flat[::stride].clone()
+
+
+def _inside(holder: torch.nn.Module, wanted: object) -> str:
+    """Where an object is kept in a module's attributes: "blocks[2]", "heads['a']", "scale"; "" if it is not there."""
+    for name, value in vars(holder).items():
+        if value is wanted:
+            return name
+        if isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                if item is wanted:
+                    return f"{name}[{i}]"
+        elif isinstance(value, dict) and not name.startswith("_"):
+            for key, item in value.items():
+                if item is wanted:
+                    return f"{name}[{key!r}]"
+    return ""
 
 
 def _clean(path: str) -> str:

@@ -172,6 +172,9 @@ class Trace(TorchFunctionMode):
         if stack:
             node.layer = weakref.ref(stack[-1])
             node.parent = type(stack[-2]) if len(stack) > 1 else None
+        for tensor in node.sources:
+            if tensor.requires_grad and tensor.is_leaf and self._session.registry.entry(tensor) is None:
+                self._session.registry.meet_stray(tensor, self._session.step, frame)
         if outputs:
             first = outputs[0]
             node.shape = tuple(first.shape)

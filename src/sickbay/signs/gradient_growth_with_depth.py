@@ -11,7 +11,7 @@ from sickbay.record.reader import Record
 from sickbay.signs.depth_profile import depth_profile
 from sickbay.signs.registry import share, sign
 
-RATIO = 1e3  # the mirror image of gradient-decay-with-depth, with the same reason
+RATIO = 1e2  # the mirror image of gradient-decay-with-depth, with the same reason
 ORDER = -0.7
 
 

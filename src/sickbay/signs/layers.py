@@ -29,24 +29,25 @@ class Columns:
     """frames x parameters"""
 
 
-def weights(record: Record, family: Family, *, embeddings: bool = False) -> Columns:
+def weights(record: Record, family: Family) -> Columns:
     """The columns of trainable weight matrices and kernels, in the order of the forward pass.
 
     Left out: biases and norm scales (one-dimensional, often start at zero, so that their ratios mean little), weights that
-    start at zero on purpose (LoRA-B, zero-initialised branches) and embeddings, of which a batch touches only some rows.
+    start at zero on purpose (LoRA-B, zero-initialised branches) and embeddings, of which a batch touches only some rows (unless
+    there is nothing else, as in matrix factorisation).
     """
     depth = {layer.name: layer.depth for model in record.facts.models for layer in model.layers if layer.depth >= 0}
     known = {p.name: p for p in record.facts.parameters}
-    chosen = [p for name in family.names if (p := known.get(name)) is not None and _is_weight(p, embeddings)]
+    every = [p for name in family.names if (p := known.get(name)) is not None and _is_weight(p)]
+    chosen = [p for p in every if "Embedding" not in p.layer_kind] or every
     chosen.sort(key=lambda p: depth.get(p.layer, 10**9))
     place = {name: j for j, name in enumerate(family.names)}
     values = family.values[:, [place[p.name] for p in chosen]] if chosen else np.empty((len(family.steps), 0))
     return Columns(tuple(chosen), family.steps, values)
 
 
-def _is_weight(p: Parameter, embeddings: bool) -> bool:
-    matrix = p.trainable and len(p.shape) >= 2 and math.prod(p.shape) >= MINIMUM_SIZE
-    return matrix and p.initial_std != 0 and (embeddings or "Embedding" not in p.layer_kind)
+def _is_weight(p: Parameter) -> bool:
+    return p.trainable and len(p.shape) >= 2 and math.prod(p.shape) >= MINIMUM_SIZE and p.initial_std != 0
 
 
 def nanmedian(values: Values, axis: int) -> Values:

@@ -8,14 +8,17 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, noise
 from sickbay.signs.registry import share, sign
 from sickbay.signs.validation import Comparison, comparisons, smoothed
 
-# The rise has to matter: a quarter of the best value and a tenth of what was ever won. Near-perfect classifiers grow more
-# confident and their loss creeps up by a few per cent of what they learned; that is not an illness.
-RISE_OF_BEST = 0.25
-RISE_OF_FALL = 0.10
-NOISES = 5.0
+# The rise has to matter: 12 % of the best value and 6 % of what was ever won. Near-perfect classifiers grow more confident
+# and their loss creeps up by one or two per cent of what they learned; that is not an illness.
+RISE_OF_BEST = 0.12
+RISE_OF_FALL = 0.06
+NOISES = 4.0
+STEADY = 0.6
+"""Rank correlation with time after the turn; noise alone gives about 0, and 0.6 by chance in few short stretches only."""
 LASTING = 0.25
 """The best evaluation lies before the last quarter of the run: with early stopping and patience the turn is short."""
 TRAIN_FALLS = 0.1
@@ -29,11 +32,22 @@ def val_rising(record: Record) -> Iterator[Sign]:
         turn = int(np.argmin(values))
         best, last = float(values[turn]), float(np.median(values[-max(2, len(values) // 6) :]))
         rise, won = last - best, c.begin - best
-        substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and rise > NOISES * c.validation.noise
+        substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and _beyond_noise(c.validation, turn, rise)
         lasting = len(values) - 1 - turn >= max(3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         if substantial and lasting and train_to < (1 - TRAIN_FALLS) * train_from:
             yield _sign(c, turn, best, last, won, (train_from, train_to))
+
+
+def _beyond_noise(validation: Curve, turn: int, rise: float) -> bool:
+    """Four times the noise of the whole curve; or, as the descent inflates that, three times the noise since the turn if it rises steadily."""
+    since = validation.values[turn:]
+    return rise > NOISES * validation.noise or (rise > 3 * noise(since) and _rank_correlation(since) > STEADY)
+
+
+def _rank_correlation(values: np.ndarray) -> float:
+    ranks = np.argsort(np.argsort(values)).astype(float)
+    return float(np.corrcoef(np.arange(len(values)), ranks)[0, 1]) if len(values) > 2 else 0.0
 
 
 def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train: tuple[float, float]) -> Sign:

@@ -18,6 +18,7 @@ the target never falls from one sample to the next within an epoch.
 - A time series read in order: its targets go up and down, they do not come sorted.
 - Sequential reading of data that were shuffled when they were stored: the labels are mixed.
 - Batches built from few classes on purpose (metric learning, episodes, tasks one after the other) by a random sampler.
+- Batches of one label made in turn (the real and the fake ones of a GAN).
 - One batch per epoch: order within a batch does not matter.
 
 ## Fix
@@ -42,6 +43,7 @@ from sickbay.facts import LabelOrder, Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.losses import adversarial
 
 MINIMUM_BATCHES = 4
 # A shuffled order of k equally frequent labels has runs of k/(k-1) samples. Four times the expected length and more than
@@ -52,6 +54,8 @@ LONG = 4.0
 MORE_OF_ONE = 0.25
 ROUNDS = 2.0
 """Each class returned in a long stretch of its own at least once: the order is that of the data."""
+BATCHES_LONG = 2.0
+"""...longer than a batch: batches of one constant label each (real, then fake) are made, not read."""
 SORTED = 0.995
 """Share of neighbours in order; ties and a few seams between files are allowed for."""
 SORTED_SAMPLES = 100
@@ -70,7 +74,7 @@ SORTED_SAMPLES = 100
 )  # fmt: skip
 def unshuffled_data(record: Record, signs: Signs) -> Iterator[Evidence]:
     labels = record.facts.labels
-    if labels is None or labels.batches < MINIMUM_BATCHES or labels.sequential_sampler is False:
+    if labels is None or labels.batches < MINIMUM_BATCHES or labels.sequential_sampler is False or adversarial(record):
         return
     text = _sorted_classes(labels) or _sorted_numbers(labels)
     if not text:
@@ -90,7 +94,8 @@ def _not_random(labels: LabelOrder) -> str:
         return "every epoch has the same order"
     stretches = labels.batches * labels.batch_size / max(labels.run_length, 1.0)
     rounds = stretches / labels.classes if labels.classes else 0.0
-    return f"this comes round {rounds:.0f} times" if rounds >= ROUNDS else ""
+    over_batches = labels.run_length >= BATCHES_LONG * labels.batch_size
+    return f"this comes round {rounds:.0f} times" if rounds >= ROUNDS and over_batches else ""
 
 
 def _sorted_classes(labels: LabelOrder) -> str:

@@ -7,8 +7,8 @@ loss falls on, validation loss turns and rises.
 
 ## How we know
 
-Validation loss rose from its best by a quarter or more (and by a tenth of all that was ever won), beyond the noise between its
-evaluations, for at least the last quarter of the run, while training loss kept falling.
+Validation loss rose from its best by 12 % or more (and by 6 % of all that was ever won), beyond the noise between its
+evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
 ## Looks like it but is not
 
@@ -29,7 +29,7 @@ Keep the weights of the best evaluation (early stopping); then weight decay, dro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sickbay.causes.evidence import from_sign
 from sickbay.causes.fixing import Edit, keyword, mend
@@ -42,6 +42,9 @@ from sickbay.signs import Signs
 
 LEARNED = 0.1
 """Validation improved by a tenth of the untrained loss before it turned: otherwise it never generalised at all."""
+
+APART = 0.5
+"""Training loss below half of validation loss: what is memorised shows as a gap."""
 
 
 @cause(
@@ -59,7 +62,10 @@ def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _turns(signs: Signs) -> list[Sign]:
-    return [s for s in signs.named("val-rising") if s.numbers["won"] > LEARNED * (s.numbers["best"] + s.numbers["won"])]
+    def memorised(n: Mapping[str, float]) -> bool:
+        return n["won"] > LEARNED * (n["best"] + n["won"]) and n["train_end"] < APART * n["end"]
+
+    return [s for s in signs.named("val-rising") if memorised(s.numbers)]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

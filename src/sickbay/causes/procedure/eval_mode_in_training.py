@@ -35,7 +35,7 @@ from sickbay.causes.fixing import Loop, Source, mend, source_at
 from sickbay.causes.mode_sensitive import mode_sensitive
 from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
-from sickbay.facts import Modes
+from sickbay.facts import Modes, Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -81,12 +81,27 @@ def _switched_each_step(record: Record) -> bool:
 
 
 def _is_trained(record: Record, modes: Modes) -> bool:
-    """Whether the model in eval mode has parameters that an optimizer holds; a frozen feature extractor has none."""
-    off = {name.partition(":")[0].strip() for name in modes.layers_off}
-    models = [m for m in record.facts.models if off & {x.name for x in m.layers}] if off else []
-    layers = {x.name for m in models for x in m.layers}
-    inside = [p for p in record.facts.parameters if p.layer in layers]
-    return not inside or any(p.trainable and p.optimizer is not None for p in inside)
+    """Whether the part in eval mode has parameters that were trained meanwhile; a frozen feature extractor has none."""
+    stepping = _stepping(record, modes)
+    for names in (modes.sensitive, modes.layers_off):
+        inside = _beside(record, names)
+        if inside and not any(p.trainable and p.optimizer in stepping for p in inside):
+            return False
+    return True
+
+
+def _beside(record: Record, names: Sequence[str]) -> list[Parameter]:
+    """The parameters of the modules that hold these layers ("features.3: BatchNorm2d" is held by "features")."""
+    parents = {name.partition(":")[0].strip().rpartition(".")[0] for name in names}
+    return [p for p in record.facts.parameters if any(parent == "" or p.layer == parent or p.layer.startswith(f"{parent}.") for parent in parents)]
+
+
+def _stepping(record: Record, modes: Modes) -> set[int | None]:
+    """The optimizers that made steps while the model was in eval mode (all, if their steps were not recorded)."""
+    first, last = modes.training_in_eval_first or 0, modes.training_in_eval_last
+    rates = {o.index: record.series("lr" if o.index == 0 else f"lr@{o.index}").steps for o in record.facts.optimizers}
+    seen: set[int | None] = {i for i, steps in rates.items() if last is not None and ((steps >= first) & (steps <= last)).any()}
+    return seen or {p.optimizer for p in record.facts.parameters if p.optimizer is not None}
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
