@@ -89,6 +89,12 @@ def test_what_is_explained_by_all_its_signs_is_folded() -> None:
     assert len(fold([softmax, low], signs())) == 2, "without signs there is nothing to explain"
 
 
+def test_a_name_counts_more_than_signs() -> None:
+    decayed = suspicion("decayed", level="hyperparameters", confidence=0.7, explains={"low", "flat-loss"})
+    low = suspicion("low", level="hyperparameters", confidence=0.9, explains={"flat-loss"})
+    assert [s.cause for s in fold([decayed, low], signs("flat-loss"))] == ["decayed"]
+
+
 def test_the_less_certain_never_absorbs_the_more_certain() -> None:
     roots = fold([suspicion("sure", "proven", "hyperparameters"), suspicion("maybe", "likely", "data", explains={"sure"})], signs())
     assert [s.cause for s in roots] == ["sure", "maybe"]

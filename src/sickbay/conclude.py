@@ -16,7 +16,8 @@ Several lines of one kind are rarely independent, so the second, third... count 
 Ranking: certainty, then level (data, architecture, procedure, hyperparameters: the more fundamental first), then confidence.
 
 Folding: a suspicion that another one explains, by name or by all of its signs, is a consequence and not a second illness. A cause never
-absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other the better ranked stays.
+absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other, the one that names the
+other stays; when both do (or neither), the better ranked one.
 
 The verdict is `sick` only if the best root cause is proven or likely. A healthy run is called healthy, with its numbers.
 """
@@ -132,18 +133,18 @@ def fold(suspicions: Iterable[Suspicion], signs: Signs) -> list[Suspicion]:
 
 
 def _absorbs(root: Suspicion, other: Suspicion, present: set[str]) -> bool:
-    if root is other or not _explains(root, other, present):
-        return False
-    return not _explains(other, root, present) or rank(root) < rank(other)
+    forth, back = _explains(root, other, present), _explains(other, root, present)
+    return root is not other and (forth > back or (forth == back > 0 and rank(root) < rank(other)))
 
 
-def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> bool:
+def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> int:
+    """2 if by name, 1 if by all signs that the other explains itself, 0 if not."""
     if CERTAINTIES.index(root.certainty) > CERTAINTIES.index(other.certainty):
-        return False
+        return 0
     if other.cause in root.explains:
-        return True
+        return 2
     seen = other.explains & present
-    return other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other)
+    return int(other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other))
 
 
 def _root(s: Suspicion, parent: dict[str, Suspicion | None]) -> Suspicion:

@@ -76,6 +76,8 @@ HEALTHY = {
             first.step()
             second.step()
     """,
+    "part by part": loop("model[0].zero_grad(); model[2].zero_grad()"),
+    "part by part, to zero": loop("model[0].zero_grad(set_to_none=False); model[2].zero_grad(set_to_none=False)"),
     "closure": """
         x = torch.randn(20, 3)
         model = nn.Linear(3, 1)

@@ -73,6 +73,15 @@ def test_a_rate_that_decays_to_zero_is_no_low_ratio() -> None:
     assert "update-ratio-low" not in names(family("update_ratio", {f"{x}.weight": cosine for x in LAYERS}, **model_facts(*LAYERS)))
 
 
+def test_a_rate_that_died_early_or_warms_up_later_is_no_low_ratio() -> None:
+    columns = {f"{x}.weight": (STEPS, np.where(STEPS < 20, 1e-3, 1e-9)) for x in LAYERS}
+    died = np.where(np.arange(200) < 20, 0.1, 1e-7)
+    assert "update-ratio-low" not in names(make_record(series={"lr": died}, families={"update_ratio": columns}, steps=200, **model_facts(*LAYERS)))
+    first = {f"{x}.weight": (np.arange(4), np.full(4, 1e-5)) for x in LAYERS}
+    warm = np.linspace(1e-5, 1e-2, 200)
+    assert "update-ratio-low" not in names(make_record(series={"lr": warm}, families={"update_ratio": first}, steps=200, **model_facts(*LAYERS)))
+
+
 def test_large_first_updates_of_adam_are_no_high_ratio() -> None:
     values = np.full(len(STEPS), 1e-3)
     values[:2] = 0.4

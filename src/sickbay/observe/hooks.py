@@ -83,7 +83,7 @@ def _modules(session: Session, patches: Patches) -> None:
                     return original(self, *args, **kwargs)
                 finally:
                     stack.pop()
-            if session.asleep and torch.is_grad_enabled():
+            if session.asleep and self.training and torch.is_grad_enabled():
                 return original(self, *args, **kwargs)
             if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule) or inside_transform():
                 return original(self, *args, **kwargs)
@@ -118,6 +118,7 @@ def _modules(session: Session, patches: Patches) -> None:
         def train(self: torch.nn.Module, mode: bool = True) -> Any:
             nonlocal depth
             if depth == 0 and not session.busy and not session.off and not is_compiling():
+                session.train_mode = mode
                 session.fire("mode_set", self, mode, here())
             depth += 1
             try:
@@ -176,8 +177,6 @@ def _losses(session: Session, patches: Patches) -> None:
                 # Under our own tracing, torch calls the (patched) function a second time from inside.
                 if is_compiling() or depth or session.busy or session.off or not session.mine():
                     return original(*args, **kwargs)
-                if session.asleep and torch.is_grad_enabled():
-                    return original(*args, **kwargs)
                 if inside_transform():
                     session.limit("losses inside torch.func transforms", "their values are not numbers yet while they are computed")
                     return original(*args, **kwargs)
@@ -186,7 +185,9 @@ def _losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
-                session.fire("loss_called", _loss_call(name, args, kwargs, output))
+                training = session.asleep and session.train_mode and isinstance(output, torch.Tensor) and output.requires_grad
+                if not training:
+                    session.fire("loss_called", _loss_call(name, args, kwargs, output))
                 return output
 
             return loss_function
@@ -209,7 +210,7 @@ def _loss_call(name: str, args: Any, kwargs: Any, output: Any) -> LossCall | Non
         if isinstance(owner, torch.nn.modules.loss._Loss):
             module = type(owner).__name__
     options = {k: kwargs[k] for k in ("reduction", "label_smoothing", "ignore_index") if k in kwargs}
-    return LossCall(name, tensors[0], tensors[1] if len(tensors) > 1 else None, options, output, torch.is_grad_enabled(), None, module)
+    return LossCall(name, tensors[0], tensors[1] if len(tensors) > 1 else None, options, output, output.requires_grad, None, module)
 
 
 def _backward(session: Session, patches: Patches) -> None:

@@ -67,6 +67,8 @@ class LossWatch(Observer):
         super().__init__(session)
         self.mean: dict[int, float] = {}
         self.backwards: dict[int, int] = {}
+        """Backward passes of each loss within step `counted`."""
+        self.counted = -1
         self.unscaled: tuple[int, torch.Tensor] | None = None
         self.evaluations: dict[Any, Evaluation] = {}
         self.open: list[Evaluation] = []
@@ -103,6 +105,9 @@ class LossWatch(Observer):
             self.session.loss_finite = bool(torch.isfinite(value)) if self.session.sampled else None
 
     def _note(self, site: Site, name: str, value: float) -> None:
+        if self.counted != self.session.step:
+            self.counted = self.session.step
+            self.backwards.clear()
         count = self.backwards[site.index] = self.backwards.get(site.index, 0) + 1
         before = self.session.pulse.get(name, 0.0)
         self.session.pulse[name] = before + (value - before) / count  # accumulation: the mean over the step
@@ -118,7 +123,6 @@ class LossWatch(Observer):
             self.mean[site.index] = 0.9 * running + 0.1 * value
 
     def step_closed(self, _: int) -> None:
-        self.backwards.clear()
         count = self.session.since_step
         if count > 1:
             self.session.pulse["backwards"] = count

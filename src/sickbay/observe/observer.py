@@ -94,6 +94,7 @@ class LossCall:
     options: dict[str, Any]
     output: torch.Tensor
     grad: bool
+    """The loss has a graph behind it: it may be trained on."""
     place: Place | None
     module: str = ""
     call: str = ""

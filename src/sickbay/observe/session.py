@@ -60,6 +60,8 @@ class Session:
         self.measure_norm = True
         self.asleep = False
         """This step is only counted: see `Governor.may_sleep`."""
+        self.train_mode = True
+        """The newest call of .train() or .eval()."""
         self.tracing = False
         """Operations of this step are being traced (see trace.py)."""
         self.no_trace = ""

@@ -26,9 +26,9 @@ def update_ratio_low(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("update_ratio"))
     if len(columns.steps) < 3 or not columns.parameters:
         return
-    # The liveliest quarter of the run: warm-up at its start or a decay at its end do not make a rate too low.
-    by_frame = np.nanpercentile(np.nan_to_num(columns.values, nan=0.0, posinf=0.0), MOST_LAYERS, axis=1)
-    typical = float(np.percentile(by_frame, 75)) * _later_rise(record, columns.steps)
+    # Only where the learning rate was near its highest: a warm-up at the start or a decay later do not make a rate too low.
+    values = np.nan_to_num(columns.values[_at_full_rate(record, columns.steps)], nan=0.0, posinf=0.0)
+    typical = float(np.median(np.percentile(values, MOST_LAYERS, axis=1))) * _later_rise(record, columns.steps)
     steps = float(max(columns.steps[-1] + 1, record.facts.run.steps))
     if 0 < typical < PER_STEP and typical * steps < WHOLE_RUN:
         lowest = columns.parameters[int(np.argmin(nanmedian(columns.values, axis=0)))]
@@ -40,6 +40,15 @@ def update_ratio_low(record: Record) -> Iterator[Sign]:
             numbers={"ratio": typical, "whole_run": typical * steps},
             text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {typical * steps:.1g}",
         )
+
+
+def _at_full_rate(record: Record, observed: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which observed steps used at least half of the highest rate that was observed."""
+    lr = record.series("lr")
+    rates = dict(zip(lr.steps.tolist(), lr.values.tolist(), strict=True))
+    used = np.array([rates.get(int(s), np.nan) for s in observed])
+    full = used >= 0.5 * np.nanmax(used) if np.isfinite(used).any() else np.ones(len(observed), bool)
+    return np.asarray(full)
 
 
 def _later_rise(record: Record, observed: NDArray[np.int64]) -> float:

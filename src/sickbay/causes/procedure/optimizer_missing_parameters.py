@@ -34,12 +34,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof
-from sickbay.causes.fixing import Source, called, mend, receiver
+from sickbay.causes.fixing import Source, called, mend, receiver, source_at
 from sickbay.causes.naming import constructor, optimizer_name
 from sickbay.causes.parameters import held, named, optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer, Parameter
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -73,10 +73,13 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
     missing = _missing(record)
     if missing:
         optimizer = stepping[0]
+        listing = _plain_list(record, missing)
+        where = Place(listing[0].file, listing[1].lineno, text=listing[0].lines[listing[1].lineno - 1].strip()) if listing else optimizer.built_at
         yield proof(
             f"{listed([p.name for p in missing])} ({size(missing):,} of {size([*held(record), *missing]):,} trainable values) get gradients but are in no "
-            f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start",
-            optimizer.built_at,
+            f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start"
+            + ("; a plain Python list or dict hides layers from model.parameters()" if listing else ""),
+            where,
             parameters=len(missing),
             values=size(missing),
         )
@@ -97,8 +100,24 @@ def _missing(record: Record) -> list[Parameter]:
     return [
         p
         for p in record.facts.parameters
-        if p.trainable and p.optimizer is None and p.reached and p.in_model and not p.loaded and p.moved is not True and p.name not in taken
+        if p.trainable and p.optimizer is None and p.reached and _of_a_layer(p) and not p.loaded and p.moved is not True and p.name not in taken
     ]
+
+
+def _of_a_layer(p: Parameter) -> bool:
+    """It belongs to a layer, inside the model or kept beside it in a plain list; a bare tensor (an input whose gradient is asked for) does not."""
+    return p.in_model or bool(p.layer_kind)
+
+
+def _plain_list(record: Record, missing: list[Parameter]) -> tuple[Source, ast.Assign] | None:
+    """The assignment `self.blocks = [...]` that keeps the missing layers where the model does not see them."""
+    kept = {p.layer.partition("[")[0].rpartition(".")[2] for p in missing if not p.in_model and "[" in p.layer}
+    for file in record.sources if kept else ():
+        source = source_at(record, Place(file, 1))
+        for node in ast.walk(source.tree) if source is not None else ():
+            if source is not None and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and node.targets[0].attr in kept:
+                return source, node
+    return None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
@@ -108,6 +127,13 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         line = built[0].segment(_statement(built[0], built[1])) if built is not None else "optimizer = ..."
         return Fix("build the optimizer after the last change of the model (move this line below it)", line, "advice")
     missing = _missing(record)
+    if (listing := _plain_list(record, missing)) is not None:
+        source, assignment = listing
+        held_in = "ModuleDict" if isinstance(assignment.value, (ast.Dict, ast.DictComp)) else "ModuleList"
+        value = source.segment(assignment.value)
+        diff = source.diff(source.replacing(assignment.value, f"nn.{held_in}({value})"))
+        snippet = f"{source.segment(assignment.targets[0])} = nn.{held_in}(...)"
+        return mend(f"keep the layers in an nn.{held_in}, so that parameters() gives them to the optimizer", diff, snippet)
     optimizer = next((o for o in record.facts.optimizers if o.steps), None)
     built = constructor(record, optimizer) if optimizer is not None else None
     diff = _whole_model(*built, missing) if built is not None else ""
