@@ -11,12 +11,13 @@ from bench.peers import missing
 from bench.table import Row, print_table, write_results
 from bench.workloads import WORKLOADS, chosen, machine
 
-SHARES = {"overhead": 0.42, "sampled": 0.06, "peers": 0.26, "budgets": 0.12}
+SHARES = {"overhead": 0.34, "sampled": 0.06, "peers": 0.20, "budgets": 0.26}
 """Of the time, for all workloads together; memory and start-up take what they take (about a minute)."""
 OTHER_BUDGETS = [0.005, 0.01, 0.05]
 BUDGET_WORKLOADS = ("mlp", "gpt-small")
 """The hardest step and an ordinary one; `python -m bench.overhead --budget` measures any."""
 SECONDS = 2.0
+BUDGET_SECONDS = 1.5
 PEER_SECONDS = 1.0
 """Peers cost tens of percent: shorter blocks are enough."""
 
@@ -47,22 +48,22 @@ def measure(plan: Plan) -> list[Row]:
     if plan.fits("start-up"):
         rows += startup.measure()
     for name in names:
-        if plan.fits(f"{name}, overhead"):
+        if plan.fits(f"{name} overhead"):
             workload = WORKLOADS[name]()
             limit = plan.limit("overhead", len(names))
             rows += overhead.budgets(workload, [overhead.DEFAULT_BUDGET], seconds=SECONDS, blocks=100, limit=limit)
             rows += overhead.sampled_step(workload, seconds=SECONDS, blocks=4, limit=plan.limit("sampled", len(names)))
     for name in names:
-        if plan.fits(f"{name}, memory"):
+        if plan.fits(f"{name} memory"):
             rows += memory.measure(name)
     for name in names:
-        if plan.fits(f"{name}, peers"):
+        if plan.fits(f"{name} peers"):
             rows += overhead.peers(WORKLOADS[name](), seconds=PEER_SECONDS, blocks=10, limit=plan.limit("peers", len(names)))
     budgeted = [n for n in names if n in BUDGET_WORKLOADS]
     for name in budgeted:
-        if plan.fits(f"{name}, other budgets"):
+        if plan.fits(f"{name} other budgets"):
             limit = plan.limit("budgets", len(budgeted))
-            rows += overhead.budgets(WORKLOADS[name](), OTHER_BUDGETS, seconds=SECONDS, blocks=100, limit=limit)
+            rows += overhead.budgets(WORKLOADS[name](), OTHER_BUDGETS, seconds=BUDGET_SECONDS, blocks=100, limit=limit)
     return rows
 
 

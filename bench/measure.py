@@ -122,10 +122,9 @@ def steps_in(step: Step, seconds: float) -> int:
     return max(1, math.ceil(seconds / min(times)))
 
 
-def alternate(step: Step, contestants: list[Contestant], *, steps: int, rounds: int, limit: float) -> list[Result]:
-    """Measure every contestant in `rounds` blocks of `steps` steps, or as many rounds as fit into `limit` seconds."""
+def alternate(step: Step, contestants: list[Contestant], *, steps: int, rounds: int, ends: float) -> list[Result]:
+    """Measure every contestant in `rounds` blocks of `steps` steps, or as many rounds as begin before `ends` on the clock."""
     results = {c.name: Result(c.name) for c in contestants}
-    ends = clock() + limit
     plain = run_block(step, PLAIN, steps)
     for done in range(rounds):
         if done >= FEWEST_ROUNDS and clock() > ends:

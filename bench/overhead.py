@@ -6,7 +6,7 @@ import argparse
 import statistics
 import sys
 
-from bench.measure import Contestant, Result, alternate, bootstrap, steps_in
+from bench.measure import Contestant, Result, alternate, bootstrap, clock, steps_in
 from bench.peers import installed, missing
 from bench.table import Row, print_table, write_results
 from bench.watching import Beginning, Watched
@@ -29,10 +29,11 @@ def say(text: str) -> None:
 
 def budgets(workload: Workload, shares: list[float], *, seconds: float, blocks: int, limit: float) -> list[Row]:
     """The overhead in steady state at each budget, and what the first steps cost before it."""
+    ends = clock() + limit
     steps = steps_in(workload.step, seconds)
     contestants = [Watched(workload, Settings(budget=share)) for share in shares]
     beginnings = [c.begin(workload.step, c.settings.detail_steps) for c in contestants]
-    results = alternate(workload.step, list(contestants), steps=steps, rounds=blocks, limit=limit)
+    results = alternate(workload.step, list(contestants), steps=steps, rounds=blocks, ends=ends)
     rows = []
     for watched, result, beginning in zip(contestants, results, beginnings, strict=True):
         rows += _budget_rows(workload.name, watched, result, steps)
@@ -67,11 +68,12 @@ def _beginning_rows(name: str, beginning: Beginning) -> list[Row]:
 
 def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:
     """The cost of a step on which everything is measured, as a share of that step: every step is such a one."""
+    ends = clock() + limit
     steps = steps_in(workload.step, seconds)
     watched = Watched(workload, Settings(detail_steps=ALWAYS), "every step sampled")
     first = Settings().detail_steps
     watched.begin(workload.step, first, settle=False)
-    [result] = alternate(workload.step, [watched], steps=steps, rounds=blocks, limit=limit)
+    [result] = alternate(workload.step, [watched], steps=steps, rounds=blocks, ends=ends)
     watched.close()
     if result.failed:
         return [Row("a fully sampled step", workload.name, None, note=result.failed)]
@@ -94,11 +96,12 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
 
 def peers(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:
     """The tools people use now in the same alternation, with sickbay and with nothing at all among them."""
+    ends = clock() + limit
     steps = steps_in(workload.step, seconds)
     watched = Watched(workload, Settings())
     watched.begin(workload.step, watched.settings.detail_steps)
     contestants: list[Contestant] = [Contestant(), watched, *(kind(workload) for kind in installed())]
-    results = alternate(workload.step, contestants, steps=steps, rounds=blocks, limit=limit)
+    results = alternate(workload.step, contestants, steps=steps, rounds=blocks, ends=ends)
     rows = []
     for contestant, result in zip(contestants, results, strict=True):
         contestant.close()

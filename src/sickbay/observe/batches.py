@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import weakref
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -34,14 +35,25 @@ WATCHED_BYTES = 64 * 2**20
 class LoaderEntry:
     """One DataLoader."""
 
-    def __init__(self, index: int, loader: Any, place: Place | None, variable: str) -> None:
+    def __init__(self, index: int, loader: Any, place: Place | None, variable: str, built: Any) -> None:
         self.index = index
+        self.built = built
+        self.way = _way(loader)
+        self.dataset = _reference(loader)
         self.place = place
         self.variable = variable
         self.epochs = 0
         self.trained = 0
         self.batches = 0
         self.fact = _loader_fact(index, loader)
+
+    def reads_as(self, loader: Any, built: Any) -> bool:
+        """Trainers build a new loader for every evaluation: the same data read in the same way is the same loader. Where the
+        data set is made anew as well, the line that builds its loader tells."""
+        if self.way != _way(loader):
+            return False
+        known = self.dataset()
+        return known is getattr(loader, "dataset", None) or (known is None and built is not None and built == self.built)
 
 
 class BatchWatch(Observer):
@@ -52,7 +64,7 @@ class BatchWatch(Observer):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.loaders: dict[Any, LoaderEntry] = {}
+        self.loaders: list[LoaderEntry] = []
         self.iterators: dict[int, tuple[Any, LoaderEntry]] = {}
         self.current: LoaderEntry | None = None
         self.indices: Any = None
@@ -68,15 +80,15 @@ class BatchWatch(Observer):
     # -- loaders ------------------------------------------------------------------------------------------------
 
     def loader_started(self, loader: Any, iterator: Any, key: Any, frame: FrameType | None) -> None:
-        # Trainers build a new loader for every evaluation: the same data in the same way is the same loader.
-        dataset = getattr(loader, "dataset", None)
-        identity = (id(dataset), _length(dataset), type(getattr(loader, "sampler", None)), getattr(loader, "batch_size", None))
-        entry = self.loaders.get(identity)
+        built = self.session.registry.loader_built_at(loader)
+        entry = next((e for e in self.loaders if e.reads_as(loader, built)), None)
         if entry is None:
             place = place_of(*key) if key else None
-            entry = self.loaders[identity] = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader))
-            if (built := self.session.registry.loader_built_at(loader)) is not None:
+            entry = LoaderEntry(len(self.loaders), loader, place, variable_holding(frame, loader), built)
+            self.loaders.append(entry)
+            if built is not None:
                 entry.fact = replace(entry.fact, built_at=place_of(*built))
+        entry.dataset = _reference(loader)
         entry.epochs += 1
         self.session.drawn.pop(id(iterator), None)
         self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
@@ -202,7 +214,7 @@ class BatchWatch(Observer):
     def report(self) -> None:
         writer = self.session.writer
         loaders = []
-        for entry in list(self.loaders.values())[:32]:
+        for entry in self.loaders[:32]:
             role = "train" if entry.trained else "eval" if entry.batches else "unknown"
             place = self.session.keep_source(entry.place)
             self.session.keep_source(entry.fact.built_at)
@@ -385,6 +397,18 @@ def _loader_fact(index: int, loader: Any) -> facts.Loader:
         drop_last=bool(getattr(loader, "drop_last", False)),
         dataset=type(dataset).__name__,
     )
+
+
+def _way(loader: Any) -> tuple[Any, ...]:
+    return _length(getattr(loader, "dataset", None)), type(getattr(loader, "sampler", None)), getattr(loader, "batch_size", None)
+
+
+def _reference(loader: Any) -> Callable[[], Any]:
+    dataset = getattr(loader, "dataset", None)
+    try:
+        return weakref.ref(dataset)
+    except TypeError:  # a plain list
+        return lambda: dataset
 
 
 def _plain_batches(loader: Any) -> bool:

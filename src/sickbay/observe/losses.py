@@ -11,7 +11,7 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
-from sickbay.observe.places import here, key_here, key_of, user_frame
+from sickbay.observe.places import USER, here, key_here, key_of, kind_of, user_frame
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -153,6 +153,8 @@ class LossWatch(Observer):
         key = key_here()
         frame = user_frame()
         caller = frame.f_back if frame is not None else None
+        while caller is not None and kind_of(caller.f_code) != USER:  # `@torch.no_grad()` stands between them
+            caller = caller.f_back
         return key, key_of(caller) if caller is not None else None, self.session.loader
 
     def _settle(self, keep_last: bool = False) -> None:

@@ -15,17 +15,19 @@ OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = tuple(p + os.sep for p in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]})
 _LIBRARY_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
-_kind: dict[CodeType, int] = {}
-_places: dict[tuple[CodeType, int], Place] = {}
-_keys: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
+# Two functions of the same text on the same line of two files are equal as code objects, so codes are known by identity
+# here (each entry keeps its code alive).
+_kind: dict[str, int] = {}
+_places: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+_keys: dict[tuple[int, int], tuple[CodeType, int]] = {}
 USER, LIBRARY, HIDDEN = 2, 1, 0
 
 
 def kind_of(code: CodeType) -> int:
     """Whose code this is: the user's, a library's, or to be passed over (ours, torch's, Python's)."""
-    kind = _kind.get(code)
+    kind = _kind.get(code.co_filename)
     if kind is None:
-        kind = _kind[code] = _look(code.co_filename)
+        kind = _kind[code.co_filename] = _look(code.co_filename)
     return kind
 
 
@@ -45,7 +47,7 @@ def user_frame(depth: int = 1) -> FrameType | None:
     fallback = None
     while frame is not None:
         code = frame.f_code
-        kind = _kind.get(code)
+        kind = _kind.get(code.co_filename)
         if kind is None:
             kind = kind_of(code)
         if kind == USER:
@@ -71,7 +73,7 @@ def key_here(depth: int = 2) -> tuple[CodeType, int] | None:
 def key_of(frame: FrameType) -> tuple[CodeType, int]:
     """One key per expression. Python's specialising interpreter calls from one instruction first and from its
     neighbour later, so the instruction itself is no identity; its span in the source is."""
-    raw = (frame.f_code, frame.f_lasti)
+    raw = (id(frame.f_code), frame.f_lasti)
     key = _keys.get(raw)
     if key is None:
         key = _keys[raw] = (frame.f_code, _first_with_span(frame.f_code, frame.f_lasti))
@@ -86,12 +88,13 @@ def _first_with_span(code: CodeType, lasti: int) -> int:
 
 def place_of(code: CodeType, lasti: int) -> Place:
     """The line of one instruction: where the call itself starts, not the statement around it."""
-    key = (code, lasti)
-    place = _places.get(key)
-    if place is None:
+    key = (id(code), lasti)
+    known = _places.get(key)
+    if known is None:
         line = _line(code, lasti)
-        place = _places[key] = Place(os.path.abspath(code.co_filename), line, None, linecache.getline(code.co_filename, line).strip() or None)
-    return place
+        place = Place(os.path.abspath(code.co_filename), line, None, linecache.getline(code.co_filename, line).strip() or None)
+        known = _places[key] = (code, place)
+    return known[1]
 
 
 def expression(frame: FrameType) -> str:

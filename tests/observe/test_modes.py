@@ -1,0 +1,144 @@
+"""Train and eval mode at each forward pass, and what kind of pass it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from observe.conftest import WatchScript
+
+START = """
+model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+def train(steps):
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)  # training
+        loss.backward()
+        optimizer.step()
+def evaluate():
+    with torch.no_grad():
+        return F.cross_entropy(model(x[:8]), y[:8]).item()  # evaluation
+"""
+
+
+def test_healthy(script: WatchScript) -> None:
+    run = script(START + "for epoch in range(3):\n    model.train()\n    train(4)\n    model.eval()\n    evaluate()\n")
+    modes = run.facts.modes
+    assert modes.sensitive == ("1: BatchNorm1d", "3: Dropout(p=0.5)")
+    assert (modes.training_forwards, modes.training_in_eval) == (12, 0)
+    assert (modes.evaluation_passes, modes.evaluation_in_train) == (3, 0)
+    assert run.at(modes.train_called_at, "model.train()")
+
+
+def test_eval_left_over(script: WatchScript) -> None:
+    run = script(START + "for epoch in range(3):\n    train(4)\n    model.eval()\n    evaluate()\n")
+    modes = run.facts.modes
+    assert (modes.training_forwards, modes.training_in_eval) == (12, 8)
+    assert (modes.training_in_eval_first, modes.training_in_eval_last) == (4, 11)
+    assert run.at(modes.eval_called_at, "model.eval()")
+    assert run.at(modes.training_forward_at, "# training")
+    assert set(modes.layers_off) == {"1", "3"}
+
+
+def test_validation_in_train_mode(script: WatchScript) -> None:
+    run = script(START + "for epoch in range(4):\n    model.train()\n    train(3)\n    evaluate()\n")
+    modes = run.facts.modes
+    assert (modes.evaluation_passes, modes.evaluation_in_train) == (4, 4)
+    assert run.at(modes.evaluation_forward_at, "# evaluation")
+    assert set(modes.layers_off) == {"1", "3"}
+    assert not modes.evaluation_repeats_input
+    assert modes.inside_step == 0
+
+
+def test_one_sensitive_layer_left_in_train_mode(script: WatchScript) -> None:
+    run = script(START + "for epoch in range(3):\n    model.train(); train(3)\n    model.eval(); model[3].train()\n    evaluate()\n")
+    assert run.facts.modes.evaluation_in_train == 3
+    assert run.facts.modes.layers_off == ("3",)
+
+
+def test_frozen_batch_norm_is_not_a_left_over_eval(script: WatchScript) -> None:
+    run = script(START + "model.train(); model[1].eval()\ntrain(6)\n")
+    assert run.facts.modes.training_in_eval == 0
+
+
+def test_monte_carlo_dropout(script: WatchScript) -> None:
+    run = script(START + "train(3)\nwith torch.no_grad():\n    draws = [model(x) for _ in range(20)]\ntrain(1)\n")
+    assert run.facts.modes.evaluation_repeats_input
+
+
+@pytest.mark.parametrize("steps", [4, 20])
+def test_generator_under_no_grad_belongs_to_the_step(steps: int, script: WatchScript) -> None:
+    run = script(
+        f"""
+        G = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+        D = nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.3), nn.Linear(8, 1))
+        opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+        for step in range({steps}):
+            opt_d.zero_grad()
+            with torch.no_grad():
+                fake = G(torch.randn(8, 3))
+            (F.softplus(-D(torch.randn(8, 2))).mean() + F.softplus(D(fake)).mean()).backward()
+            opt_d.step()
+            opt_g.zero_grad()
+            F.softplus(-D(G(torch.randn(8, 3)))).mean().backward()
+            opt_g.step()
+        """
+    )
+    modes = run.facts.modes
+    assert (modes.evaluation_in_train, modes.inside_step) == (0, steps)
+
+
+def test_a_target_network_is_not_evaluated(script: WatchScript) -> None:
+    run = script(
+        """
+        import copy
+        q = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.Linear(8, 2))
+        target = copy.deepcopy(q)
+        optimizer = torch.optim.SGD(q.parameters(), lr=0.05)
+        for step in range(12):
+            with torch.no_grad():
+                aim = target(torch.randn(16, 4)).max(1).values
+            loss = F.smooth_l1_loss(q(torch.randn(16, 4))[:, 0], aim)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    )
+    assert run.facts.modes.evaluation_in_train == 0
+
+
+def test_update_bn_runs_in_train_mode_on_purpose(script: WatchScript) -> None:
+    run = script(
+        START
+        + """
+from torch.utils.data import DataLoader, TensorDataset
+average = torch.optim.swa_utils.AveragedModel(model)
+for epoch in range(3):
+    train(3)
+    average.update_parameters(model)
+    torch.optim.swa_utils.update_bn(DataLoader(TensorDataset(x), batch_size=8), model)
+"""
+    )
+    assert run.facts.modes.evaluation_in_train == 0
+
+
+def test_a_model_without_sensitive_layers_has_no_modes(script: WatchScript) -> None:
+    run = script(START.replace("nn.BatchNorm1d(8), ", "").replace("nn.Dropout(0.5)", "nn.Dropout(0.0)") + "train(3)\nevaluate()\nmodel.eval()\ntrain(3)\n")
+    modes = run.facts.modes
+    assert (modes.sensitive, modes.training_in_eval, modes.evaluation_in_train) == ((), 0, 0)
+
+
+def test_evaluation_without_no_grad(script: WatchScript) -> None:
+    """Gradients on, no backward: still an evaluation pass, not training."""
+    run = script(
+        START
+        + """
+for epoch in range(3):
+    model.train(); train(3)
+    model.eval()
+    for i in range(3):
+        F.cross_entropy(model(x[:8]), y[:8])  # forgot no_grad
+"""
+    )
+    assert run.facts.modes.training_in_eval == 0
