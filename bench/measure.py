@@ -80,8 +80,8 @@ class Result:
 
     @property
     def mean(self) -> float:
-        """Share of time added over all blocks together: contains rare dear steps that a median hides, and hiccups."""
-        return sum(sum(p.steps) for p in self.pairs) / sum(p.plain * len(p.steps) for p in self.pairs) - 1
+        """Mean over blocks: contains rare dear steps that a median hides, and hiccups."""
+        return statistics.fmean(p.ratio for p in self.pairs) - 1
 
     @property
     def noise(self) -> float:
@@ -90,16 +90,19 @@ class Result:
 
     @property
     def interval(self) -> tuple[float, float]:
-        low, high = bootstrap([p.ratio for p in self.pairs])
-        return low - 1, high - 1
+        return bootstrap([p.ratio - 1 for p in self.pairs])
+
+    @property
+    def mean_interval(self) -> tuple[float, float]:
+        return bootstrap([p.ratio - 1 for p in self.pairs], statistics.fmean)
 
 
-def bootstrap(values: list[float], resamples: int = 2000, confidence: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of the median."""
+def bootstrap(values: list[float], of: Callable[[list[float]], float] = statistics.median, resamples: int = 2000) -> tuple[float, float]:
+    """95 % confidence interval of a statistic (the median)."""
     draw = random.Random(0)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(resamples))
-    cut = round((1 - confidence) / 2 * resamples)
-    return medians[cut], medians[-1 - cut]
+    drawn = sorted(of(draw.choices(values, k=len(values))) for _ in range(resamples))
+    cut = round(0.025 * resamples)
+    return drawn[cut], drawn[-1 - cut]
 
 
 def run_block(step: Step, contestant: Contestant, steps: int) -> list[float]:

@@ -47,14 +47,18 @@ def _budget_rows(name: str, watched: Watched, result: Result, steps: int) -> lis
     budget = watched.settings.budget
     if result.failed or not result.pairs:
         return [Row(f"overhead, budget {100 * budget:g} %", name, None, note=result.failed)]
-    numbers = (result.overhead, *result.interval)
+    interval = watched.sampling_interval
+    # With blocks shorter than the sampling interval most blocks hold no sampled step, and a median would flatter us.
+    by_mean = interval > steps
+    numbers = (result.mean, *result.mean_interval) if by_mean else (result.overhead, *result.interval)
     count, plain = len(result.pairs), 1000 * result.pairs[-1].plain
-    account = f"mean {100 * result.mean:.2f} %; session's own account {100 * watched.own_account:.2f} %; {watched.rhythm}"
+    other = f"median {100 * result.overhead:.2f} %" if by_mean else f"mean {100 * result.mean:.2f} %"
+    account = f"{other}; session's own account {100 * watched.own_account:.2f} %; 1 step in {interval:.0f} sampled"
     if watched.failures:
         account += f"; INCOMPLETE, an observer gave up: {watched.failures}"
     rows = [Row(f"budget {100 * budget:g} % held", name, *numbers, budget + BUDGET_SLACK, count, note=account)]
     if budget == DEFAULT_BUDGET:
-        blocks = f"{count} blocks of {steps} steps of {plain:.0f} ms; plain blocks differ by {100 * result.noise:.1f} %"
+        blocks = f"{'mean' if by_mean else 'median'} of {count} blocks of {steps} steps of {plain:.0f} ms; plain blocks differ by {100 * result.noise:.1f} %"
         rows.insert(0, Row("overhead, default budget", name, *numbers, BARS[name], count, note=blocks))
     return rows
 

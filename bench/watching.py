@@ -63,6 +63,16 @@ class Beginning:
         return self.entering + sum(self.steps) - self.plain * len(self.steps)
 
 
+@dataclass(frozen=True)
+class Settled:
+    """The session's counters when the governor had settled: all accounts begin here."""
+
+    step: int = 0
+    runs: int = 0
+    own: float = 0.0
+    training: float = 0.0
+
+
 class Watched(Contestant):
     """A session that can be switched off and on again."""
 
@@ -73,7 +83,7 @@ class Watched(Contestant):
         self._patient = Patient((workload.model,), (workload.optimizer,), self._folder, settings)
         self._session: sessions.Session | None = None
         self._paused_at: float | None = None
-        self._settled = (0.0, 0.0)
+        self._settled = Settled()
 
     @property
     def session(self) -> sessions.Session:
@@ -93,7 +103,8 @@ class Watched(Contestant):
         while settle and self.session.step < first + SETTLE_STEPS and clock() < ends:
             step()
         self.off()
-        self._settled = (self.session.own_seconds, self.session.training_seconds)
+        session = self.session
+        self._settled = Settled(session.step, session.governor.frame.runs, session.own_seconds, session.training_seconds)
         return Beginning(entering, times, plain)
 
     def on(self) -> None:
@@ -124,14 +135,14 @@ class Watched(Contestant):
     @property
     def own_account(self) -> float:
         """Share of training time that the session itself says it took, since it settled."""
-        own, training = self.session.own_seconds - self._settled[0], self.session.training_seconds - self._settled[1]
+        own, training = self.session.own_seconds - self._settled.own, self.session.training_seconds - self._settled.training
         return own / training if training else 0.0
 
     @property
-    def rhythm(self) -> str:
-        """How often the governor looked closely."""
-        frame = self.session.governor.frame
-        return f"1 step in {self.session.step / max(frame.runs, 1):.0f} sampled"
+    def sampling_interval(self) -> float:
+        """Steps from one closely measured step to the next, since the governor settled."""
+        steps, runs = self.session.step - self._settled.step, self.session.governor.frame.runs - self._settled.runs
+        return steps / max(runs, 0.5)
 
     @property
     def failures(self) -> str:

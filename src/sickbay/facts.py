@@ -253,6 +253,20 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """A learning-rate scheduler and how it is driven."""
+
+    kind: str
+    stepped_at: Place | None = None
+    steps: int = 0
+    """Times the script called its step()."""
+    optimizer_steps: int = 0
+    """Optimizer steps over the same time."""
+    settings: dict[str, float] = field(default_factory=dict)
+    """Its own numbers: step_size, gamma, T_max, total_steps, first and last milestone..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Modes:
     """Train and eval mode at forward passes of models that have mode-sensitive layers."""
 
@@ -342,6 +356,18 @@ class LabelOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """Training batches by their fingerprints (of what entered the model)."""
+
+    seen: int = 0
+    distinct: int = 0
+    repeated: int = 0
+    """Batches whose very content had been seen before."""
+    in_a_row: int = 0
+    """...as the batch directly before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputScale:
     """Statistics of what entered the model, over the first batches."""
 
@@ -422,6 +448,8 @@ class Facts:
     optimizers: tuple[Optimizer, ...] = ()
     loaders: tuple[Loader, ...] = ()
     losses: tuple[Loss, ...] = ()
+    schedulers: tuple[Scheduler, ...] = ()
+    batches: Batches = Batches()
     timeline: Timeline = Timeline()
     modes: Modes = Modes()
     nonfinite: tuple[NonfiniteBatch, ...] = ()

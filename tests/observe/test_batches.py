@@ -121,6 +121,50 @@ def test_the_labels_of_validation_do_not_count(script: WatchScript) -> None:
     assert {loader.role for loader in run.facts.loaders} == {"train", "eval"}
 
 
+LOADERS = """
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+class Numbers(Dataset):
+    def __init__(self, n): self.x = torch.randn(n, 4)
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i): return self.x[i], i % 3
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+def make(data, shuffle=False):
+    return DataLoader(data, batch_size=4, shuffle=shuffle)
+def fit(loader):
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+@torch.no_grad()
+def check(loader):
+    for x, y in loader:
+        F.cross_entropy(model(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "epochs"),
+    [
+        # one loader each, for good
+        ("a, b, c = make(Numbers(8), True), make(Numbers(8)), make(Numbers(8))\nfor e in range(3): fit(a); check(b); check(c)", [3, 3, 3]),
+        # new loaders over the same data, as trainers do
+        ("a, b, c = Numbers(8), Numbers(8), Numbers(8)\nfor e in range(3): fit(make(a, True)); check(make(b)); check(make(c))", [3, 3, 3]),
+        # plain lists
+        ("a, b = [(torch.randn(4), 1)] * 8, [(torch.randn(4), 2)] * 8\nfor e in range(3): fit(make(a)); check(make(b))", [3, 3]),
+        # even the data is new
+        ("a = make(Numbers(8), True)\nfor e in range(3):\n    fit(a)\n    check(make(Numbers(12)))", [3, 3]),
+    ],
+)
+def test_loaders_are_told_apart_by_their_data(loop: str, epochs: list[int], script: WatchScript) -> None:
+    run = script(LOADERS + loop)
+    assert [loader.epochs for loader in run.facts.loaders] == epochs
+    assert [loader.index for loader in run.facts.loaders] == list(range(len(epochs)))
+    assert [loader.role for loader in run.facts.loaders] == ["train", "eval", "eval"][: len(epochs)]
+    assert run.facts.run.epochs == 3
+    assert [e.passes for e in run.facts.evaluations] == [3] * (len(epochs) - 1)
+
+
 # -- values that are not finite -------------------------------------------------------------------------------------
 
 BROKEN = """

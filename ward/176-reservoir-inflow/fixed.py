@@ -42,7 +42,7 @@ def predict(batch):
 
 
 # %% training
-for epoch in range(12):
+for epoch in range(9):
     losses = []
     for idx in torch.randperm(n_train).split(50):
         loss = nn.functional.mse_loss(predict(x_train[idx]), y_train[idx])

@@ -57,9 +57,9 @@ torch.manual_seed(8)
 train_loader = DataLoader(Postmarks(1600, 1), batch_size=40, shuffle=True)
 test_loader = DataLoader(Postmarks(400, 2), batch_size=200)
 net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.03, momentum=0.9)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
 
-for epoch in range(7):
+for epoch in range(8):
     net.train()
     total = 0.0
     for images, kinds in train_loader:

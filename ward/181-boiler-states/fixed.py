@@ -70,4 +70,4 @@ torch.manual_seed(0)
 train, test = BoilerLog(2000, seed=1), BoilerLog(500, seed=2)
 mean, std = train.x.mean((0, 1)), train.x.std((0, 1))
 train.x, test.x = (train.x - mean) / std, (test.x - mean) / std
-Trainer(StateNet(), lr=8e-3).fit(train, test, epochs=8, batch_size=50)
+Trainer(StateNet(), lr=5e-3).fit(train, test, epochs=8, batch_size=50)

@@ -68,4 +68,4 @@ class Trainer:
 
 torch.manual_seed(0)
 train, test = BoilerLog(2000, seed=1), BoilerLog(500, seed=2)
-Trainer(StateNet(), lr=8e-3).fit(train, test, epochs=8, batch_size=50)
+Trainer(StateNet(), lr=5e-3).fit(train, test, epochs=8, batch_size=50)

@@ -251,6 +251,20 @@ def _backward(session: Session, patches: Patches) -> None:
 
         return scale
 
+    def around_named(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def around(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                if not is_compiling() and not session.asleep:
+                    session.fire("called", kind, key_here())
+                return original(*args, **kwargs)
+
+            return call
+
+        return around
+
+    patches.wrap(torch.autocast, "__enter__", around_named("autocast"))
+    for method, kind in (("unscale_", "unscale"), ("step", "scaler_step"), ("update", "scaler_update")):
+        patches.wrap(torch.amp.GradScaler, method, around_named(kind))
     patches.wrap(torch.autograd, "backward", around_backward)
     patches.wrap(torch.autograd, "grad", around_grad)
     patches.wrap(torch.amp.GradScaler, "scale", around_scale)

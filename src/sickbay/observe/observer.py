@@ -9,6 +9,7 @@
       clip_grad_norm_(model.parameters(), 1.0)       clipped
       optimizer.step()                               step_begins, stepped, step_ends, then step_closed, step_planned
       scheduler.step()                               scheduled
+      autocast, GradScaler.unscale_, .step, .update  called
     model.eval(); model.train()                      mode_set
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
     at the end, and now and then in between          report (write facts), finish
@@ -52,6 +53,7 @@ MOMENTS = (
     "woke",
     "scheduled",
     "scaled",
+    "called",
     "mode_set",
     "compiled",
     "state_loaded",
