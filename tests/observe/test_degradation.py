@@ -83,6 +83,46 @@ def test_compiled_models(when: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")
+@pytest.mark.parametrize("way", ["compile", "module method", "graph break"])
+@pytest.mark.parametrize("own", [True, False])
+def test_the_same_graphs_are_compiled(way: str, own: bool, tmp_path: Path) -> None:
+    """Not more (our frames), not fewer (no graph is broken by us), and none holds an operation of ours."""
+
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = self.a(x)
+            if way == "graph break":
+                torch._dynamo.graph_break()
+                F.mse_loss(x, x)
+            return self.b(x.relu())
+
+    def graphs() -> list[list[str]]:
+        torch._dynamo.reset()
+        seen: list[list[str]] = []
+
+        def backend(graph: Any, _: Any) -> Any:
+            seen.append([str(node.target) for node in graph.graph.nodes])
+            return graph.forward
+
+        model = Own() if own else net()
+        if way == "module method":
+            model.compile(backend=backend)
+            loop(model, model.parameters(), 3)
+        else:
+            loop(torch.compile(model, backend=backend), model.parameters(), 3)
+        torch._dynamo.reset()
+        return seen
+
+    plain = graphs()
+    with watching(tmp_path / "run.sickbay", exact()):
+        assert graphs() == plain
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
 def test_scripted_model(function: Function) -> None:
     plain = loop(*(lambda m: (m, m.parameters()))(torch.jit.script(net())))
     run = function(lambda: loop(*(lambda m: (m, m.parameters()))(torch.jit.script(net()))))

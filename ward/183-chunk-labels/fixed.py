@@ -13,8 +13,8 @@ class Settings:
     longest: int = 14
     dim: int = 32
     heads: int = 4
-    batch: int = 64
-    steps: int = 240
+    batch: int = 48
+    steps: int = 200
     lr: float = 3e-3
 
 

@@ -10,12 +10,12 @@ from torch.utils.data import DataLoader, TensorDataset
 def weave_pictures(n):
     kind = torch.randint(0, 6, (n,))
     angle = (kind % 3).float() * math.pi / 3 + 0.05 * torch.randn(n)
-    period = torch.where(kind < 3, 3.5, 6.0)
+    period = torch.where(kind < 3, 4.0, 6.0)
     yy, xx = torch.meshgrid(torch.arange(18.0), torch.arange(18.0), indexing="ij")
     along = torch.cos(angle)[:, None, None] * xx + torch.sin(angle)[:, None, None] * yy
     phase = 2 * math.pi * torch.rand(n, 1, 1)
     stripes = torch.sin(2 * math.pi * along / period[:, None, None] + phase)
-    return (0.8 * stripes + 0.8 * torch.randn(n, 18, 18)).unsqueeze(1), kind
+    return (0.7 * stripes + 1.0 * torch.randn(n, 18, 18)).unsqueeze(1), kind
 
 
 class ConvBlock(nn.Sequential):
@@ -51,7 +51,7 @@ x_train, y_train = weave_pictures(1500)
 x_val, y_val = weave_pictures(400)
 loader = DataLoader(TensorDataset(x_train, y_train), batch_size=30, shuffle=True)
 model = WeaveNet()
-optimizer = torch.optim.Adam(model.parameters(), lr=6e-3)
+optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
 for epoch in range(1, 5):
     model.train()
     total = 0.0

@@ -3,7 +3,7 @@ import torch
 import torch.nn as nn
 
 torch.manual_seed(2)
-KEYS, VALUES, SLOTS, DIM = 12, 8, 6, 32
+KEYS, VALUES, SLOTS, DIM = 20, 10, 8, 32
 
 
 def draw(n):
@@ -33,11 +33,11 @@ class MemoryReader(nn.Module):
 
 
 model = MemoryReader()
-optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.01)
+optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
 loss_fn = nn.CrossEntropyLoss()
 test = draw(1000)
 running = None
-for step in range(1, 401):
+for step in range(1, 241):
     *question, answer = draw(64)
     loss = loss_fn(model(*question), answer)
     optimizer.zero_grad()

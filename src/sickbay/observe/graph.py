@@ -55,6 +55,8 @@ class GraphWatch(Observer):
     # -- when to follow -----------------------------------------------------------------------------------------
 
     def forward_begins(self, call: ForwardCall) -> None:
+        if not self.outside_python and (call.module._compiled_call_impl is not None or type(call.module).__name__ == "OptimizedModule"):
+            self.compiled(call.module)  # it was compiled before we came
         if self.session.backwards == 0 and call.grad:
             if not self.trace.entered:
                 self._begin()

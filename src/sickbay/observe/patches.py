@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
 from typing import Any
 
 
@@ -33,3 +35,32 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, original)
+
+
+def step_aside_for_dynamo() -> None:
+    """torch.compile compiles whatever Python frame it meets first, which must not become one of ours: inside a model that
+    torch itself leaves alone, our wrapper would be that frame, and what is compiled rounds differently. Code that is inlined
+    into the user's own is not affected."""
+    try:
+        from torch._C._dynamo.eval_frame import skip_code
+    except ImportError:
+        return
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("sickbay.observe.", "sickbay.record.")):
+            for value in list(vars(module).values()):
+                if getattr(value, "__module__", "") == name:
+                    for code in _codes(value):
+                        skip_code(code)
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    if isinstance(value, FunctionType):
+        value = value.__code__
+    if isinstance(value, CodeType):
+        yield value
+        for constant in value.co_consts:
+            if isinstance(constant, CodeType):
+                yield from _codes(constant)
+    elif isinstance(value, type):
+        for member in vars(value).values():
+            yield from _codes(getattr(member, "fget", None) or getattr(member, "__wrapped__", member))

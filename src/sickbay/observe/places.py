@@ -128,8 +128,11 @@ def variable_holding(frame: FrameType | None, wanted: object) -> str:
             if value is wanted:
                 return str(name)
     for name, value in list(frame.f_locals.items()):
-        attributes = getattr(value, "__dict__", None)
-        if type(attributes) is dict and not isinstance(value, type):
+        try:
+            attributes = value.__dict__
+        except Exception:  # none, or a proxy of another library that will not say
+            continue
+        if type(attributes) is dict:
             for attribute, held in list(attributes.items()):
                 if held is wanted:
                     return f"{name}.{attribute}"

@@ -261,10 +261,11 @@ class Registry:
         if frame is not None:
             models: dict[int, torch.nn.Module] = {}
             for name, value in _scope(frame):
-                if isinstance(value, torch.nn.Module):
+                # By type: asking a proxy of another library what it is may raise.
+                if issubclass(type(value), torch.nn.Module):
                     if any(id(p) in wanted for p in value.parameters()):
                         models[id(value)] = value
-                elif isinstance(value, torch.Tensor) and id(value) in wanted:
+                elif issubclass(type(value), torch.Tensor) and id(value) in wanted:
                     self.add_parameter(value, name)
             parts = {id(m) for model in models.values() for m in model.modules() if m is not model}
             for model in models.values():
@@ -328,9 +329,10 @@ def _scope(frame: FrameType) -> Iterator[tuple[str, Any]]:
     for scope in (frame.f_locals, attributes, modules, frame.f_globals):
         for name, value in list(scope.items()):
             yield str(name), value
-            if isinstance(value, (list, tuple)) and len(value) <= 64:
+            if issubclass(type(value), (list, tuple)) and len(value) <= 64:
                 for i, item in enumerate(value):
                     yield f"{name}[{i}]", item
             elif type(value) is dict and len(value) <= 64 and not str(name).startswith("__"):
                 for key, item in value.items():
-                    yield f"{name}[{key!r}]", item
+                    if type(key) in (str, int):
+                        yield f"{name}[{key!r}]", item

@@ -41,6 +41,7 @@ MANUAL_AFTER = 16
 SHORTEST_BEFORE_REPORT = 8
 
 current: Session | None = None
+_unseen = torch._C.DisableTorchFunction
 _forks_watched = False
 
 
@@ -164,13 +165,14 @@ class Session:
         started = self.clock()
         self.busy = True
         try:
-            for observer, method in listeners:
-                try:
-                    method(*args)
-                except Exception as e:
-                    self.retire(observer, moment, e)
-                    if self.off:  # it could not even be told: the record is gone
-                        break  # type: ignore[unreachable]
+            with _unseen():  # by a function mode that the user holds open
+                for observer, method in listeners:
+                    try:
+                        method(*args)
+                    except Exception as e:
+                        self.retire(observer, moment, e)
+                        if self.off:  # it could not even be told: the record is gone
+                            break  # type: ignore[unreachable]
         finally:
             self.busy = False
             self.times.own += self.clock() - started
@@ -434,12 +436,14 @@ def start(path: Path, settings: Settings) -> Session:
     """Make the process's session and put all hooks in place."""
     global current
     from sickbay.observe.hooks import put_in_place
+    from sickbay.observe.patches import step_aside_for_dynamo
     from sickbay.observe.roster import observers
 
     global _forks_watched
     if not _forks_watched:
         _forks_watched = True
         os.register_at_fork(after_in_child=_in_child)
+    step_aside_for_dynamo()
     session = Session(path, settings)
     for kind in observers():
         session.add(kind(session))
