@@ -6,6 +6,7 @@ import argparse
 import time
 
 from bench import memory, overhead, startup
+from bench.measure import count_processor_time
 from bench.overhead import say
 from bench.peers import missing
 from bench.table import Row, print_table, write_results
@@ -71,7 +72,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--workloads", default="all", help="mlp,cnn,gpt-small,gpt-medium (default: all)")
     parser.add_argument("--minutes", type=float, default=9.0, help="about how long it may take (default 9)")
+    parser.add_argument("--cpu", action="store_true", help="count processor time instead of wall time: for a busy machine")
     options = parser.parse_args()
+    if options.cpu:
+        count_processor_time()
     plan = Plan(options.minutes, chosen(options.workloads))
     before = machine()
     rows = measure(plan)

@@ -6,7 +6,7 @@ import argparse
 import statistics
 import sys
 
-from bench.measure import Contestant, Result, alternate, bootstrap, clock, steps_in
+from bench.measure import Contestant, Result, alternate, bootstrap, clock, count_processor_time, steps_in
 from bench.peers import installed, missing
 from bench.table import Row, print_table, write_results
 from bench.watching import Beginning, Watched
@@ -127,7 +127,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="shortest block (default 2)")
     parser.add_argument("--budget", default="2%", help="budgets to measure, for example 0.5%%,1%%,2%%,5%% (default 2%%)")
     parser.add_argument("--peers", action="store_true", help="also measure the tools people use now")
+    parser.add_argument("--cpu", action="store_true", help="count processor time instead of wall time: for a busy machine")
     options = parser.parse_args()
+    if options.cpu:
+        count_processor_time()
     rows: list[Row] = []
     limits = {"seconds": options.seconds, "blocks": options.blocks, "limit": float("inf")}
     for name in chosen(options.workloads):

@@ -38,7 +38,7 @@ def net() -> nn.Sequential:
     return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit")  # dynamo's own imports
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore:The .grad attribute")  # dynamo's own
 @pytest.mark.parametrize("when", ["during", "before", "module method", "whole step"])
 def test_compiled_models(when: str, tmp_path: Path) -> None:
     def compiled() -> tuple[nn.Module, Callable[..., Any]]:
@@ -82,7 +82,7 @@ def test_compiled_models(when: str, tmp_path: Path) -> None:
     assert {p.name for p in record.facts.parameters if p.optimizer == 0} == {"0.weight", "0.bias", "1.weight", "1.bias", "3.weight", "3.bias"}
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit")
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore:The .grad attribute")
 @pytest.mark.parametrize("way", ["compile", "module method", "graph break"])
 @pytest.mark.parametrize("own", [True, False])
 def test_the_same_graphs_are_compiled(way: str, own: bool, tmp_path: Path) -> None:
@@ -101,7 +101,6 @@ def test_the_same_graphs_are_compiled(way: str, own: bool, tmp_path: Path) -> No
             return self.b(x.relu())
 
     def graphs() -> list[list[str]]:
-        torch._dynamo.reset()
         seen: list[list[str]] = []
 
         def backend(graph: Any, _: Any) -> Any:
@@ -114,12 +113,13 @@ def test_the_same_graphs_are_compiled(way: str, own: bool, tmp_path: Path) -> No
             loop(model, model.parameters(), 3)
         else:
             loop(torch.compile(model, backend=backend), model.parameters(), 3)
-        torch._dynamo.reset()
         return seen
 
     plain = graphs()
+    torch._dynamo.reset()
     with watching(tmp_path / "run.sickbay", exact()):
         assert graphs() == plain
+    torch._dynamo.reset()
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")

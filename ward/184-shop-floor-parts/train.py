@@ -4,7 +4,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 NAMES = ["washer", "nut", "bolt", "plate", "spring"]
-FREQUENCY = [0.3, 0.25, 0.25, 0.19, 0.01]
+FREQUENCY = [0.3, 0.25, 0.25, 0.192, 0.008]
 
 
 class Parts(Dataset):
@@ -81,5 +81,5 @@ class Trainer:
             self.validate()
 
 
-torch.manual_seed(1)
+torch.manual_seed(42)
 Trainer(PartNet(), Parts(1000, seed=5), Parts(400, seed=6)).fit(3)

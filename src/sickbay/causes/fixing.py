@@ -7,6 +7,7 @@ is not there, does not parse, or the line looks otherwise than expected) is not 
 from __future__ import annotations
 
 import ast
+import bisect
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,10 @@ class Source:
         """Position in the text of a line and a column (which Python counts in UTF-8 bytes)."""
         before = self.lines[line - 1].encode()[:column].decode(errors="replace")
         return self.line_starts[line - 1] + len(before)
+
+    def line_of(self, edit: Edit) -> int:
+        """The line on which an edit begins."""
+        return bisect.bisect_right(self.line_starts, edit.start)
 
     # -- finding ------------------------------------------------------------------------------------------------
 

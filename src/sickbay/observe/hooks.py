@@ -185,9 +185,11 @@ def _losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
-                training = session.asleep and session.train_mode and isinstance(output, torch.Tensor) and output.requires_grad
+                with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
+                    training = session.asleep and session.train_mode and isinstance(output, torch.Tensor) and output.requires_grad
+                    call = None if training else _loss_call(name, args, kwargs, output)
                 if not training:
-                    session.fire("loss_called", _loss_call(name, args, kwargs, output))
+                    session.fire("loss_called", call)
                 return output
 
             return loss_function
@@ -221,6 +223,7 @@ def _backward(session: Session, patches: Patches) -> None:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling() or session.busy or session.off:
                 return original(tensors, *args, **kwargs)
+            tensors = tensors if isinstance(tensors, (torch.Tensor, list, tuple)) else tuple(tensors)
             loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
             if loss is None:
                 return original(tensors, *args, **kwargs)
@@ -278,15 +281,16 @@ def _around_clip(session: Session, name: str) -> Callable[[Callable[..., Any]], 
     depth = 0
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
-        def clip(parameters: Any, limit: Any, *args: Any, **kwargs: Any) -> Any:
+        def clip(*args: Any, **kwargs: Any) -> Any:
             nonlocal depth
             if depth or session.busy or session.off:
-                return original(parameters, limit, *args, **kwargs)
+                return original(*args, **kwargs)
             depth = 1
             try:
-                norm = original(parameters, limit, *args, **kwargs)
+                norm = original(*args, **kwargs)
             finally:
                 depth = 0
+            limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
             session.fire("clipped", name, limit, norm, key_here())
             return norm
 

@@ -12,7 +12,7 @@ from sickbay.facts import HISTOGRAM_BINS
 from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import user_frame
-from sickbay.observe.registry import ParameterEntry, sample
+from sickbay.observe.registry import ParameterEntry, sample, spread
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -70,9 +70,9 @@ class LayerWatch(Observer):
         if held:
             names = tuple(e.name for e in entries)
             session.writer.frame("grad_norm", session.step, names, norms)
-            gradients = Blocks([sample(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
+            gradients = Blocks([spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
             session.writer.frame("grad_histogram", session.step, names, gradients.histograms(), HISTOGRAM_BINS)
-            self.before = (held, names, Blocks([sample(p, BLOCK) for p in held]))
+            self.before = (held, names, Blocks([spread(p, BLOCK) for p in held]))
         session.sample_seconds += session.clock() - started
 
     def step_ends(self, _: torch.optim.Optimizer) -> None:
@@ -83,7 +83,7 @@ class LayerWatch(Observer):
         started = session.clock()
         held, names, before = self.before
         self.before = None
-        after = Blocks([sample(p, BLOCK) for p in held])
+        after = Blocks([spread(p, BLOCK) for p in held])
         weight = before.norms()
         change = np.sqrt(after.sums((after.flat.astype(np.float64) - before.flat) ** 2))
         # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.

@@ -42,7 +42,7 @@ class OptimizerWatch(Observer):
         if isinstance(owner, torch.optim.Optimizer):
             entries = [registry.optimizer(owner)]
         else:
-            entries = [e for e in registry.optimizers if self._clears(e, owner)]
+            entries = [e for e in registry.optimizers if self._clears(e, owner, key)]
         for entry in entries:
             entry.cleared = True
             if entry.steps:
@@ -50,7 +50,7 @@ class OptimizerWatch(Observer):
             if entry.zeroed_at is None and key is not None:
                 entry.zeroed_at = place_of(*key)
 
-    def _clears(self, entry: OptimizerEntry, module: torch.nn.Module) -> bool:
+    def _clears(self, entry: OptimizerEntry, module: torch.nn.Module, key: Any) -> bool:
         """Whether module.zero_grad() clears all that an optimizer holds; what it leaves out stays under watch."""
         optimizer = entry.ref()
         if optimizer is None:
@@ -64,6 +64,8 @@ class OptimizerWatch(Observer):
             return True
         names = (registry_entry.name for p in left_out if (registry_entry := self.session.registry.entry(p)) is not None)
         entry.left_out = tuple(names)[:32]
+        if entry.zeroed_at is None and key is not None:
+            entry.zeroed_at = place_of(*key)
         return False
 
     def backward_begins(self, _: torch.Tensor, site: Site) -> None:

@@ -41,16 +41,31 @@ def step_aside_for_dynamo() -> None:
     """torch.compile compiles whatever Python frame it meets first, which must not become one of ours: inside a model that
     torch itself leaves alone, our wrapper would be that frame, and what is compiled rounds differently. Code that is inlined
     into the user's own is not affected."""
-    try:
-        from torch._C._dynamo.eval_frame import skip_code
-    except ImportError:
+    skip = _skipper()
+    if skip is None:
         return
     for name, module in list(sys.modules.items()):
         if name.startswith(("sickbay.observe.", "sickbay.record.")):
             for value in list(vars(module).values()):
                 if getattr(value, "__module__", "") == name:
                     for code in _codes(value):
-                        skip_code(code)
+                        skip(code)
+
+
+def _skipper() -> Callable[[CodeType], None] | None:
+    from torch._C._dynamo import eval_frame
+
+    if hasattr(eval_frame, "skip_code"):  # until torch 2.6
+        return eval_frame.skip_code  # type: ignore[no-any-return]
+    try:
+        strategy = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT)
+        return functools.partial(_set_strategy, eval_frame.set_code_exec_strategy, strategy)
+    except AttributeError:
+        return None
+
+
+def _set_strategy(setter: Any, strategy: Any, code: CodeType) -> None:
+    setter(code, strategy)
 
 
 def _codes(value: Any) -> Iterator[CodeType]:

@@ -292,10 +292,15 @@ class Registry:
 
 def sample(tensor: torch.Tensor, size: int = _BLOCK) -> torch.Tensor:
     """A copy of at most `size` elements, evenly spread: what is measured instead of the whole tensor."""
+    return spread(tensor, size).clone()
+
+
+def spread(tensor: torch.Tensor, size: int) -> torch.Tensor:
+    """The same without the copy: for numbers that are used at once."""
     flat = real(tensor.detach())
     flat = flat.reshape(-1) if flat.is_contiguous() else flat.flatten()
     stride = max(1, -(-flat.numel() // size)) | 1  # odd: an even one would keep hitting the same few columns of a matrix
-    return flat[::stride].clone()
+    return flat[::stride] if stride > 1 else flat
 
 
 def _inside(holder: torch.nn.Module, wanted: object) -> str:

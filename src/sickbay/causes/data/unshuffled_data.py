@@ -69,6 +69,7 @@ SORTED_SAMPLES = 100
     explains={
         "flat-loss", "slow-descent", "early-plateau", "oscillating-loss", "loss-spikes", "gradient-spike", "val-flat-from-start", "val-rising",
         "train-val-gap", "chance-level", "diverging-loss", "lr-too-high", "lr-too-low", "overfitting",
+        "dead-units", "dead-relu", "update-ratio-low", "update-ratio-high", "vanishing-gradient",
     },
     cure="shuffle",
 )  # fmt: skip

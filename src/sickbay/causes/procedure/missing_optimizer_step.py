@@ -69,9 +69,22 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield proof(
             f"{times(backwards, 'backward pass')} reach the parameters of `{optimizer_name(record, optimizer)}` ({optimizer.kind}), "
             f"but its step is never called; not one weight has changed",
-            (loss.backward_at if loss is not None else None) or optimizer.built_at,
+            _place(record, optimizer, loss),
             backwards=backwards,
         )
+
+
+def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | None:
+    """The line that should have made the step: one that only names it, steps another, or is never reached; else the backward."""
+    backward = loss.backward_at if loss is not None else None
+    source = source_at(record, backward)
+    if source is not None:
+        name = optimizer_name(record, optimizer)
+        bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
+        line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else present
+        if line is not None:
+            return Place(source.file, line, text=source.lines[line - 1].strip())
+    return backward or optimizer.built_at
 
 
 def _idle(record: Record) -> list[Optimizer]:

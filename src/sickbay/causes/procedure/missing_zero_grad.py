@@ -97,6 +97,8 @@ def _loss(record: Record, o: Optimizer) -> Loss | None:
 
 
 def _backward_place(record: Record, o: Optimizer) -> Place | None:
+    if o.stale_parameters and o.zeroed_at is not None:
+        return o.zeroed_at  # the call that clears only a part
     loss = _loss(record, o)
     return (loss.backward_at if loss is not None else None) or o.stepped_at
 
