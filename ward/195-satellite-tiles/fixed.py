@@ -1,6 +1,6 @@
 """Land use of satellite tiles: water, field, forest, town, road.
 
-    python train.py --epochs 9 --lr 0.05 --milestones 6 8
+    python train.py --epochs 8 --lr 0.1 --milestones 6 7
 """
 import argparse
 
@@ -35,10 +35,10 @@ def build(width):
 
 def get_args():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=9)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--batch-size", type=int, default=30)
-    parser.add_argument("--lr", type=float, default=0.05)
-    parser.add_argument("--milestones", type=int, nargs="+", default=[6, 8])
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--milestones", type=int, nargs="+", default=[6, 7])
     parser.add_argument("--width", type=int, default=8)
     return parser.parse_args()
 
@@ -46,7 +46,7 @@ def get_args():
 def main():
     args = get_args()
     torch.manual_seed(61)
-    train_loader = DataLoader(TensorDataset(*tiles(1050, 61)), batch_size=args.batch_size, shuffle=True)
+    train_loader = DataLoader(TensorDataset(*tiles(900, 61)), batch_size=args.batch_size, shuffle=True)
     val_loader = DataLoader(TensorDataset(*tiles(400, 62)), batch_size=200)
     model = build(args.width)
     criterion = nn.CrossEntropyLoss()

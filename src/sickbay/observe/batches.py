@@ -81,6 +81,8 @@ class BatchWatch(Observer):
         self.searched = 0
         self.marks: set[int] = set()
         self.last_mark: int | None = None
+        self.order: list[int] = []
+        """Fingerprints of the training batches, in order, up to the first step that was not watched."""
         self.marked = self.repeated = self.in_a_row = 0
 
     # -- loaders ------------------------------------------------------------------------------------------------
@@ -140,6 +142,8 @@ class BatchWatch(Observer):
         self.marks.add(mark)
         self.last_mark = mark
         self.marked += 1
+        if not self.labels.gaps:
+            self.order.append(mark)
 
     def _search(self) -> None:
         """The loss is not finite: was the data? Only now is it worth a look."""
@@ -248,7 +252,7 @@ class BatchWatch(Observer):
         writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])
         if self.scale_fact is not None:
             writer.fact("inputs", [self.scale_fact])
-        if (order := self.labels.fact()) is not None:
+        if (order := self.labels.fact(_periodic(self.order or self.labels.prints))) is not None:
             self.session.keep_source(order.place)
             writer.fact("labels", order)
 
@@ -266,8 +270,12 @@ class LabelWatch:
         self.majority = 0.0
         self.changes = 0
         self.last_label: int | None = None
-        self.prints: list[int] = []
+        self.gaps = 0
         self.broken = False
+        self.prints: list[int] = []
+        self.neighbours = 0
+        self.ascending = 0
+        """For number targets: neighbouring samples, and those whose target does not fall."""
         self.loader: LoaderEntry | None = None
         self.place: Place | None = None
         self.pending: tuple[Any, LoaderEntry | None] | None = None
@@ -288,13 +296,22 @@ class LabelWatch:
 
     def gap(self) -> None:
         """Some steps were not watched: runs of labels do not cross it, and the order is not compared beyond it."""
+        self.gaps += 1
         self.waiting.append(None)
 
     def catch_up(self) -> None:
         """Count the labels that wait: in one go now and then, to keep the arithmetic out of the steps."""
         for labels in self.waiting:
+            if labels is not None and not self.broken:
+                self.prints.append(zlib.crc32(labels.tobytes()))
             if labels is None:
-                self.last_label, self.broken = None, True
+                self.broken = True
+                self.last_label = None
+            elif labels.dtype.kind == "f":
+                self.batches += 1
+                self.total += len(labels)
+                self.neighbours += max(len(labels) - 1, 0)
+                self.ascending += int((labels[1:] >= labels[:-1]).sum())
             elif labels.min() >= 0 and labels.max() < MOST_CLASSES:
                 self._count(labels)
         self.waiting.clear()
@@ -310,12 +327,12 @@ class LabelWatch:
         self.majority += counts.max() / len(labels)
         self.changes += int((labels[1:] != labels[:-1]).sum()) + (self.last_label is not None and int(labels[0]) != self.last_label)
         self.last_label = int(labels[-1])
-        if not self.broken:
-            self.prints.append(zlib.crc32(labels.tobytes()))
 
-    def fact(self) -> facts.LabelOrder | None:
+    def fact(self, same_order: bool | None) -> facts.LabelOrder | None:
         self.catch_up()
         classes = int((self.histogram > 0).sum())
+        if self.neighbours:
+            return self._numbers(same_order)
         if self.batches < 2 or classes < 2:
             return None
         share = self.histogram / self.total
@@ -334,19 +351,35 @@ class LabelWatch:
             run_length=self.total / (self.changes + 1),
             run_length_expected=float(1 / max(1 - (share**2).sum(), 1e-9)),
             sequential_sampler=loader.sequential if loader is not None else None,
-            same_order_each_epoch=_periodic(self.prints),
+            same_order_each_epoch=same_order,
             loader=loader.index if loader is not None else None,
             place=(self.loader.place if self.loader is not None else None) or self.place,
         )
 
+    def _numbers(self, same_order: bool | None) -> facts.LabelOrder:
+        """The order of number targets."""
+        loader = self.loader.fact if self.loader is not None else None
+        return facts.LabelOrder(
+            batches=self.batches,
+            batch_size=self.total / self.batches,
+            sequential_sampler=loader.sequential if loader is not None else None,
+            same_order_each_epoch=same_order,
+            loader=loader.index if loader is not None else None,
+            place=(self.loader.place if self.loader is not None else None) or self.place,
+            ascending_share=self.ascending / self.neighbours,
+        )
+
 
 def _labels(call: LossCall) -> Any:
+    """Class labels as integers, or single number targets as they are; None for anything else."""
     target = call.target
     assert target is not None
     if not 0 < target.numel() <= MOST_LABELS:
         return None
     if call.function in ("cross_entropy", "nll_loss", "multi_margin_loss") and not target.is_floating_point() and target.dim() == 1:
         return target.numpy().copy()  # the script may reuse its buffer
+    if call.function in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss") and target.numel() == target.shape[0] and target.is_floating_point():
+        return target.detach().reshape(-1).numpy().copy()
     binary = call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits")
     if binary and target.is_floating_point() and target.numel() == target.shape[0]:
         values = target.detach().reshape(-1).numpy()
@@ -363,17 +396,16 @@ def _expected_majority(share: Any, size: int) -> float:
 
 
 def _periodic(prints: list[int]) -> bool | None:
-    """Whether batches come in the very same order again; None while no second epoch was seen."""
-    if len(prints) < 4 or len(set(prints)) < 2:
+    """Whether batches come in the very same order again; None while too few were seen to tell."""
+    marks = np.array(prints)
+    count = len(marks)
+    if count < 4 or len(set(prints)) < 2:
         return None
-    try:
-        period = prints.index(prints[0], 1)
-        while prints[period : period + 2] != prints[:2]:
-            period = prints.index(prints[0], period + 1)
-    except ValueError:
-        return False
-    overlap = min(period, len(prints) - period)
-    return overlap >= 2 and prints[period : period + overlap] == prints[:overlap] and len(set(prints[:overlap])) > 1
+    for period in np.flatnonzero(marks[1:] == marks[0]) + 1:
+        again = count - int(period)
+        if again >= max(2, period // 4) and len(set(prints[:period])) > 1 and bool((marks[period:] == marks[:again]).all()):
+            return True
+    return False
 
 
 def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale:

@@ -15,7 +15,7 @@ from sickbay.nouns import Place
 from sickbay.observe.layers import mode_sensitive
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import place_of
-from sickbay.observe.registry import sample
+from sickbay.observe.registry import Registry, sample
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -28,17 +28,16 @@ target network), unless the trace shows that the loss does not use them."""
 class Root:
     """A model and its mode-sensitive layers."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    def __init__(self, module: torch.nn.Module, registry: Registry) -> None:
         self.ref = weakref.ref(module)
-        self.sensitive = [(name, weakref.ref(m)) for name, m in module.named_modules() if mode_sensitive(m)]
+        layers = [(registry.layer_name(m), m) for m in module.modules() if mode_sensitive(m)]
+        self.sensitive = [(name, weakref.ref(m)) for name, m in layers]
+        self.described = tuple(f"{name or '(root)'}: {_short(m)}" for name, m in layers[:32])
         self.trained = False
 
     def off(self, training: bool) -> list[str]:
         """Sensitive layers that are in the given mode."""
         return [name for name, ref in self.sensitive if (m := ref()) is not None and m.training is training]
-
-    def describe(self) -> tuple[str, ...]:
-        return tuple(f"{name or '(root)'}: {_short(m)}" for name, ref in self.sensitive[:32] if (m := ref()) is not None)
 
 
 @dataclass(slots=True)
@@ -93,7 +92,7 @@ class ModeWatch(Observer):
     def _root(self, module: torch.nn.Module) -> Root:
         root = self.roots.get(id(module))
         if root is None or root.ref() is not module:
-            root = self.roots[id(module)] = Root(module)
+            root = self.roots[id(module)] = Root(module, self.session.registry)
         return root
 
     def forward_begins(self, call: ForwardCall) -> None:
@@ -189,7 +188,7 @@ class ModeWatch(Observer):
         wrong = [u for u in evaluations if u.in_train_mode]
         worst = max(wrong, key=lambda u: u.in_train_mode, default=None)
         keep = self.session.keep_source
-        sensitive = next((r.describe() for r in self.roots.values() if r.trained and r.sensitive), ())
+        sensitive = next((r.described for r in self.roots.values() if r.trained and r.sensitive), ())
         self.session.writer.fact(
             "modes",
             facts.Modes(

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS = 2.0
 """Facts are rewritten at most this often while the run goes on (and always at its end)."""
+REPORT_SHARE = 0.002
+"""...and so seldom that writing them takes less than this share of the time."""
+NEW_PHASES = 5000
 MANUAL_AFTER = 16
 """Backward passes without any optimizer step after which each backward counts as a step of its own."""
 SHORTEST_BEFORE_REPORT = 8
@@ -104,6 +107,7 @@ class Session:
         self.clock = time.perf_counter
         self._step_started: float | None = None
         self._reported = 0.0
+        self._report_took = 0.0
         self._sources: set[str] = set()
         self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
         self._closing: list[Callable[[], None]] = []
@@ -256,7 +260,12 @@ class Session:
         site = self.sites.get(key)
         if site is None:
             site = self.sites[key] = Site(len(self.sites), place_of(*key) if key else None)
+            self.look_closely()
         return site
+
+    def look_closely(self) -> None:
+        """Something new began (a loss, an optimizer, a model): measure the next steps in full, as at the start."""
+        self.governor.frame.detail_steps = max(self.governor.frame.detail_steps, min(self.step + 3, NEW_PHASES))
 
     @property
     def steps_by_backward(self) -> bool:
@@ -339,9 +348,10 @@ class Session:
         writer.frame("pulse", self.step, tuple(self.pulse), list(self.pulse.values()))
         self._write_arrived()
         now = time.monotonic()
-        if now - self._reported > REPORT_SECONDS or self.step in (1, SHORTEST_BEFORE_REPORT):
-            self._reported = now
+        if now - self._reported > max(REPORT_SECONDS, self._report_took / REPORT_SHARE) or self.step in (1, SHORTEST_BEFORE_REPORT):
             self.report()
+            self._reported = time.monotonic()
+            self._report_took = self._reported - now
         if writer.due():
             writer.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -58,23 +58,39 @@ def read_record(path: Path | str) -> Record:
     path = Path(path)
     if not path.exists():
         raise RecordNotFound(f"there is no record at {path}; `sickbay runs` lists the runs that are here")
-    if path.stat().st_size == 0:
+    if path.is_dir():
+        raise NotARecord(f"{path} is a folder, not a record: pass one of the files in it")
+    try:
+        with path.open("rb") as f:
+            start = f.read(16)
+    except OSError as e:
+        raise NotARecord(f"{path} cannot be read ({e.strerror}): make it readable, or copy it to a place where it is") from e
+    if not start:
         raise NotARecord(f"{path} is empty: the run was stopped before anything was recorded")
-    with path.open("rb") as f:
-        if f.read(16) != b"SQLite format 3\0":
-            raise NotARecord(f"{path} is not a sickbay record (a record is an SQLite file); to read another tool's log, pass that log")
+    if start != b"SQLite format 3\0":
+        raise NotARecord(f"{path} is not a sickbay record (a record is an SQLite file); to read another tool's log, pass that log")
     with closing(_open(path)) as db:
         return _read(db, path)
 
 
 def _open(path: Path) -> sqlite3.Connection:
     quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = _connect(f"file:{quoted}?mode=ro")
     try:
-        db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True)
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        db.execute("BEGIN")  # everything below is read as of one moment, while the record goes on growing
     except sqlite3.DatabaseError:
-        # A write-ahead log in a folder we may not write to, or a damaged header: read the file as it stands.
-        db = sqlite3.connect(f"file:{quoted}?immutable=1", uri=True)
+        # A write-ahead log in a folder we may not write to, a damaged header, or a file cut short: read what is there.
+        db.close()
+        db = _connect(f"file:{quoted}?immutable=1")
+        with suppress(sqlite3.DatabaseError):
+            db.execute("PRAGMA writable_schema=ON")  # or SQLite refuses a file that is shorter than its header says
+    return db
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    db = sqlite3.connect(address, uri=True, isolation_level=None)
+    db.text_factory = lambda raw: raw.decode("utf-8", errors="replace")
     return db
 
 
@@ -84,20 +100,20 @@ def _read(db: sqlite3.Connection, path: Path) -> Record:
     if "schema" not in meta:
         detail = f" ({damage[0]})" if damage else ""
         raise NotARecord(f"{path} is an SQLite file but not a readable sickbay record{detail}")
-    version = int(meta["schema"]) if meta["schema"].isdigit() else -1
+    schema = str(meta["schema"])
+    version = int(schema) if schema.isdecimal() else -1
     if not 1 <= version <= VERSION:
         raise RecordVersionError(
-            f"{path} has record schema {meta['schema']}, this sickbay reads up to {VERSION}: upgrade with `pip install -U sickbay`"
+            f"{path} has record schema {schema}, this sickbay reads up to {VERSION}: upgrade with `pip install -U sickbay`"
         )
     series, families = _numbers(db, damage)
-    events = tuple(Event(s, t, k, _json(d, damage) or {}) for s, t, k, d in _rows(db, "SELECT step, time, kind, data FROM events ORDER BY id", damage))
     return Record(
         facts=_facts(dict(_rows(db, "SELECT name, value FROM facts", damage)), damage),
         all_series=series,
         families=families,
-        all_events=events,
-        event_counts={k: int(n) for k, n in _rows(db, "SELECT kind, total FROM counts", damage)},
-        sources=dict(_rows(db, "SELECT file, text FROM sources", damage)),
+        all_events=tuple(_events(db, damage)),
+        event_counts={str(k): n for k, n in _rows(db, "SELECT kind, total FROM counts", damage) if isinstance(n, int)},
+        sources={str(f): t for f, t in _rows(db, "SELECT file, text FROM sources", damage) if isinstance(t, str)},
         path=path,
         damage=tuple(dict.fromkeys(damage)),
     )
@@ -107,16 +123,24 @@ def _rows(db: sqlite3.Connection, query: str, damage: list[str]) -> Iterator[Any
     """Rows until the first unreadable one; what is damaged is told, what can be read is kept."""
     try:
         yield from db.execute(query)
-    except (sqlite3.DatabaseError, sqlite3.OperationalError, UnicodeDecodeError) as e:
+    except (sqlite3.Error, MemoryError, OverflowError) as e:
         damage.append(f"{query.split(' FROM ')[-1].split()[0]}: {e}")
 
 
 def _json(text: str, damage: list[str]) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, TypeError) as e:
+    except (ValueError, TypeError, RecursionError) as e:
         damage.append(f"unreadable JSON: {e}")
         return None
+
+
+def _events(db: sqlite3.Connection, damage: list[str]) -> Iterator[Event]:
+    for step, time, kind, data in _rows(db, "SELECT step, time, kind, data FROM events ORDER BY id", damage):
+        if isinstance(step, int) and isinstance(time, float) and isinstance(kind, str) and isinstance(parsed := _json(data, damage), dict):
+            yield Event(step, time, kind, parsed)
+        else:
+            damage.append("events: one has the wrong shape")
 
 
 def _facts(rows: Mapping[str, str], damage: list[str]) -> Facts:
@@ -134,14 +158,15 @@ def _facts(rows: Mapping[str, str], damage: list[str]) -> Facts:
 def _numbers(db: sqlite3.Connection, damage: list[str]) -> tuple[dict[str, Series], dict[str, Family]]:
     layouts: dict[int, tuple[str, tuple[str, ...], int]] = {}
     for i, family, names, width in _rows(db, "SELECT id, family, names, width FROM layouts", damage):
-        if isinstance(parsed := _json(names, damage), list):
-            layouts[i] = (family, tuple(map(str, parsed)), int(width))
+        if isinstance(parsed := _json(names, damage), list) and isinstance(width, int) and width > 0:
+            layouts[i] = (str(family), tuple(map(str, parsed)), width)
     frames: dict[str, list[tuple[tuple[str, ...], int, np.ndarray, np.ndarray]]] = {}
     for layout, count, steps, data in _rows(db, "SELECT layout, count, steps, data FROM chunks ORDER BY id", damage):
         if layout not in layouts:
             continue
         family, names, width = layouts[layout]
-        if len(steps) != 8 * count or len(data) != 4 * count * len(names) * width:
+        whole = isinstance(steps, bytes) and isinstance(data, bytes) and isinstance(count, int)
+        if not whole or len(steps) != 8 * count or len(data) != 4 * count * len(names) * width:
             damage.append("chunks: a block has the wrong length")
             continue
         values = np.frombuffer(data, "<f4").reshape(count, len(names), width)
@@ -160,7 +185,8 @@ def _series(chunks: Iterable[tuple[tuple[str, ...], int, np.ndarray, np.ndarray]
 
 def _join(name: str, pieces: list[tuple[np.ndarray, np.ndarray]]) -> Series:
     steps = np.concatenate([p[0] for p in pieces])
-    values = np.concatenate([p[1] for p in pieces]).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # damage can make signalling NaNs
+        values = np.concatenate([p[1] for p in pieces]).astype(np.float64)
     # The last value of a step wins (a step can be told twice when a pass is closed late).
     _, last = np.unique(steps[::-1], return_index=True)
     order = len(steps) - 1 - last
@@ -176,7 +202,8 @@ def _family(name: str, chunks: list[tuple[tuple[str, ...], int, np.ndarray, np.n
     for chunk_names, w, chunk_steps, chunk_values in chunks:
         rows = np.searchsorted(steps, chunk_steps)
         columns = np.array([column[n] for n in chunk_names], dtype=np.intp)
-        values[rows[:, None], columns[None, :], :w] = chunk_values
+        with np.errstate(invalid="ignore"):
+            values[rows[:, None], columns[None, :], :w] = chunk_values
     return Family(name, names, steps.astype(np.int64), values[:, :, 0] if width == 1 else values)
 
 

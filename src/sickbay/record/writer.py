@@ -18,8 +18,11 @@ from sickbay.record.schema import TABLES, VERSION
 EVENTS_PER_KIND = 64
 FLUSH_SECONDS = 0.25
 SOURCE_LIMIT = 512 * 1024
-KEEP_FIRST = 32
-"""Chunks at the start of a run are never thinned: initialisation and the first steps decide most diagnoses."""
+KEEP_WHOLE = 1 / 8
+"""This part of the budget is for the start of a run, and as much for its end: neither is thinned. The first steps decide
+most diagnoses, the last ones tell how it ended."""
+THIN_ABOVE, THIN_TO = 0.6, 0.45
+"""Parts of the budget. The write-ahead log takes room too: while thinning, about half as much as is kept."""
 
 
 class _Buffer:
@@ -46,13 +49,14 @@ class RecordWriter:
         self._events: list[tuple[int, float, str, str]] = []
         self._counts: dict[str, int] = {}
         self._sources: dict[str, str | None] = {}
-        self._bytes = 0
+        self._thin_above = THIN_ABOVE * budget_bytes
         self._flushed_at = time.monotonic()
         self._frames = 0
         self._next_flush = 1
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(f"PRAGMA wal_autocheckpoint={min(1000, max(16, budget_bytes // 16 // 4096))}")
         self._db.execute("PRAGMA synchronous=OFF")  # a crash of the process loses nothing; only a power cut may
         self._db.execute("BEGIN")
         for statement in TABLES.split(";"):
@@ -107,7 +111,6 @@ class RecordWriter:
         try:
             for buffer in self._layouts.values():
                 if buffer.count:
-                    self._bytes += len(buffer.data) + 8 * buffer.count + 64
                     db.execute(
                         "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
                         (buffer.layout, buffer.steps[0], buffer.steps[-1], buffer.count, buffer.steps.tobytes(), bytes(buffer.data)),
@@ -128,8 +131,7 @@ class RecordWriter:
         except BaseException:
             db.execute("ROLLBACK")
             raise
-        # WAL and free pages take room too: thin out at three quarters of the budget.
-        if self._bytes > 0.75 * self.budget_bytes:
+        if self._used() > self._thin_above:
             self._thin()
 
     def close(self) -> None:
@@ -148,30 +150,53 @@ class RecordWriter:
         cursor = self._db.execute("INSERT INTO layouts (family, names, width) VALUES (?, ?, ?)", (family, json.dumps(names), width))
         return int(cursor.lastrowid or 0)
 
+    def _used(self) -> int:
+        """Bytes in use: everything counts, facts and sources too."""
+        pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size"))
+        return int((pages - free) * size)
+
     def _thin(self) -> None:
-        """Halve the resolution of the older half of the run: merge neighbouring chunks, keeping every other frame."""
+        """Halve the resolution between the start and the end of the run, where it is finest, until there is room again."""
+        layouts = {i: len(json.loads(n)) * w for i, n, w in self._db.execute("SELECT id, names, width FROM layouts")}
+        kept = KEEP_WHOLE * self.budget_bytes / max(len(layouts), 1)
+        while self._used() > THIN_TO * self.budget_bytes:
+            if not any([self._halve(layout, width, kept) for layout, width in layouts.items()]):
+                break
+        # What is left may be facts and sources, which nothing thins: do not try again at every flush.
+        self._thin_above = max(THIN_ABOVE * self.budget_bytes, 1.25 * self._used())
+
+    def _halve(self, layout: int, width: int, kept: float) -> bool:
+        """Keep every other frame of those chunks of one layout in which frames stand closest; whether there were any."""
         db = self._db
+        query = "SELECT id, length(data) + length(steps), 1.0 * (last - first) / max(count - 1, 1) FROM chunks WHERE layout=? ORDER BY first, id"
+        rows = db.execute(query, (layout,)).fetchall()
+        before = np.cumsum([0, *(size for _, size, _ in rows)])
+        middle = [r for r, b in zip(rows, before[:-1], strict=True) if b >= kept and before[-1] - b - r[1] >= kept]
+        finest = min((max(gap, 1.0) for _, _, gap in middle), default=0.0)
+        old = [i for i, _, gap in middle if gap < 2 * finest]
+        if not old:
+            return False
+        marks = ",".join("?" * len(old))
+        chunks = db.execute(f"SELECT count, steps, data FROM chunks WHERE id IN ({marks}) ORDER BY first, id", old).fetchall()
+        steps = np.concatenate([np.frombuffer(c[1], "<i8") for c in chunks])[::2]
+        data = np.concatenate([np.frombuffer(c[2], "<f4").reshape(c[0], width) for c in chunks])[::2]
+        # Blocks so small that the next thinning can again halve only a part of the run.
+        block = max(1, min(65536, self.budget_bytes // 512) // max(width, 1))
         db.execute("BEGIN")
-        total = 0
-        widths = {i: len(json.loads(n)) * w for i, n, w in db.execute("SELECT id, names, width FROM layouts")}
-        for layout, width in widths.items():
-            rows = db.execute("SELECT id, count, steps, data FROM chunks WHERE layout=? ORDER BY first", (layout,)).fetchall()
-            old = rows[KEEP_FIRST : KEEP_FIRST + 3 * max(len(rows) - KEEP_FIRST, 0) // 4]
-            if old:
-                steps = np.concatenate([np.frombuffer(r[2], "<i8") for r in old])[::2]
-                data = np.concatenate([np.frombuffer(r[3], "<f4").reshape(r[1], width) for r in old])[::2]
-                db.executemany("DELETE FROM chunks WHERE id=?", [(r[0],) for r in old])
-                # Blocks of about 256 KiB, so that the next thinning can again halve only a part of the run.
-                block = max(1, 65536 // max(width, 1))
-                for i in range(0, len(steps), block):
-                    s, d = steps[i : i + block], data[i : i + block]
-                    db.execute(
-                        "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
-                        (layout, int(s[0]), int(s[-1]), len(s), s.tobytes(), d.tobytes()),
-                    )
-            total += db.execute("SELECT coalesce(sum(length(steps) + length(data) + 64), 0) FROM chunks WHERE layout=?", (layout,)).fetchone()[0]
-        db.execute("COMMIT")
-        self._bytes = total
+        try:
+            db.execute(f"DELETE FROM chunks WHERE id IN ({marks})", old)
+            for i in range(0, len(steps), block):
+                s, d = steps[i : i + block], data[i : i + block]
+                db.execute(
+                    "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
+                    (layout, int(s[0]), int(s[-1]), len(s), s.tobytes(), d.tobytes()),
+                )
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return True
 
 
 def _plain(value: Any) -> Any:
