@@ -252,6 +252,7 @@ class BatchWatch(Observer):
         writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])
         if self.scale_fact is not None:
             writer.fact("inputs", [self.scale_fact])
+        self.labels.catch_up()
         if (order := self.labels.fact(_periodic(self.order or self.labels.prints))) is not None:
             self.session.keep_source(order.place)
             writer.fact("labels", order)
@@ -329,7 +330,6 @@ class LabelWatch:
         self.last_label = int(labels[-1])
 
     def fact(self, same_order: bool | None) -> facts.LabelOrder | None:
-        self.catch_up()
         classes = int((self.histogram > 0).sum())
         if self.neighbours:
             return self._numbers(same_order)
