@@ -54,12 +54,12 @@ ids, answers = encode(survey(2000, rng))
 val_ids, val_answers = encode(survey(500, rng))
 model = CommentReader(len(vocab) + 1, 5)
 criterion = nn.NLLLoss()
-optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+optimizer = torch.optim.Adam(model.parameters(), lr=6e-3)
 
 for epoch in range(4):
     model.train()
     total = 0.0
-    for pick in torch.randperm(len(ids)).split(40):
+    for pick in torch.randperm(len(ids)).split(50):
         optimizer.zero_grad()
         loss = criterion(model(ids[pick]), answers[pick])
         loss.backward()

@@ -24,7 +24,7 @@ _LAYERS = frozenset(
     "rnn_relu embedding addmm matmul multi_head_attention_forward scaled_dot_product_attention bilinear".split()
 )
 _FUNCTIONS = frozenset("relu relu6 leaky_relu elu selu gelu silu mish sigmoid tanh softplus hardtanh hardsigmoid hardswish prelu".split())
-ROWS, UNITS = 32, 256
+ROWS, UNITS = 32, 128
 """A block is at most this many rows (samples, positions) of at most this many units."""
 WINDOW = 16
 """Sampled steps over which a unit must stay silent to be called dead: up to 512 rows."""
@@ -58,6 +58,7 @@ class ActivationWatch(Observer):
         self.last_layer: str = ""
         self.used: dict[str, int] = {}
         session.on_output.append(self.passed)
+        session.wanted_outputs = _FUNCTIONS | _LAYERS
 
     def passed(self, node: Node, output: torch.Tensor) -> None:
         interesting = node.name in _FUNCTIONS or node.name in _LAYERS
@@ -95,14 +96,16 @@ class ActivationWatch(Observer):
         names = tuple(self.taken)
         kinds = [kind for kind, _ in self.taken.values()]
         blocks = Blocks([block for _, block in self.taken.values()])
-        mean = blocks.means()
-        spread = np.sqrt(np.maximum(blocks.means(blocks.flat.astype(np.float64) ** 2) - mean**2, 0))
+        exact = blocks.flat.astype(np.float64)
+        mean = blocks.means(exact)
+        spread = np.sqrt(np.maximum(blocks.means(exact * exact) - mean**2, 0))
         write, step = session.writer.frame, session.step
         write("activation_mean", step, names, mean)
         write("activation_std", step, names, spread)
         write("activation_max", step, names, blocks.largest())
-        write("activation_zero", step, names, blocks.means((blocks.flat == 0).astype(np.float64)))
-        write("activation_histogram", step, names, blocks.histograms(), HISTOGRAM_BINS)
+        write("activation_zero", step, names, blocks.means((exact == 0).astype(np.float64)))
+        if session.with_histograms:
+            write("activation_histogram", step, names, blocks.histograms(), HISTOGRAM_BINS)
         self._write_units(names, kinds, blocks)
         self.taken = {}
         self.last_layer = ""

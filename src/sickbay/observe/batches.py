@@ -16,7 +16,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import expression_of, here, key_here, place_of, variable_holding
-from sickbay.observe.registry import sample
+from sickbay.observe.registry import spread
 from sickbay.observe.syntax import operands
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SCALE_BATCHES = 8
 ORDER_STEPS = 2000
 """Label order is followed for this many training steps: enough for several epochs of anything small."""
-FINGERPRINT = 64
+FINGERPRINT = 32
 SEARCHES = 50
 """Batches searched for non-finite values once the loss is not finite; later ones only on sampled steps."""
 MOST_LABELS = 65_536
@@ -134,8 +134,7 @@ class BatchWatch(Observer):
         x = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
         if x is None or not x.is_cpu or x.layout != torch.strided or not x.numel() or x.requires_grad:
             return
-        mark = zlib.crc32(sample(x, FINGERPRINT).view(torch.uint8).numpy().tobytes()) if x.dtype != torch.bool else 0
-        mark = zlib.crc32(repr(tuple(x.shape)).encode(), mark)
+        mark = hash((x.shape, tuple(spread(x, FINGERPRINT).flatten().tolist())))
         known = mark in self.marks
         self.repeated += known
         self.in_a_row += mark == self.last_mark

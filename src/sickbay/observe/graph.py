@@ -37,7 +37,7 @@ _LOSS_ELEMENTWISE = frozenset(
 _NO_GRADIENT = frozenset({"round", "floor", "ceil", "sign", "trunc", "heaviside", "sgn"})
 """Attached to the graph, but their gradient is zero everywhere."""
 _EXITS = frozenset({"item", "numpy", "tolist", "float", "array"})
-EARLY_READS, MOST_READS = 3, 40
+EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
 
 
 class GraphWatch(Observer):
@@ -74,6 +74,10 @@ class GraphWatch(Observer):
     def _begin(self) -> None:
         if self.outside_python or self.session.no_trace or self.trace.truncated:
             return
+        step = self.session.step
+        known = bool(self.session.sites) and all(site.reads >= ENOUGH_READS for site in self.session.sites.values())
+        # Landmark steps are read again: the structure may have changed meanwhile.
+        self.trace.outputs_only = known and bool(step & (step - 1)) and self.session.loss_finite is not False
         if not self.trace.begin():
             self.session.limit(self.sees, "the script holds a torch function mode open while it trains; operations were not followed")
 
@@ -84,7 +88,7 @@ class GraphWatch(Observer):
 
     def backward_ends(self, _: Any) -> None:
         # A second loss of the same step may be computed now; keep what is known of the first.
-        if self.session.sampled and self.trace.nodes and not self.trace.truncated and self.session.since_step < EARLY_READS:
+        if self.session.sampled and self.trace.nodes and not self.trace.outputs_only and not self.trace.truncated and self.session.since_step < EARLY_READS:
             self._begin()
 
     def step_begins(self, optimizer: Any, key: Any, closure: bool) -> None:

@@ -31,7 +31,7 @@ class LayerWatch(Observer):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks] | None = None
+        self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks, list[ParameterEntry]] | None = None
         self.models: dict[int, facts.Model] = {}
         self.closure_of: torch.optim.Optimizer | None = None
 
@@ -64,15 +64,16 @@ class LayerWatch(Observer):
             session.norm_seconds += session.clock() - started
             return
         entries = [session.registry.entry(p) or session.registry.add_parameter(p, f"parameter {i}") for i, p in enumerate(held)]
-        for entry, norm in zip(entries, norms, strict=True):
+        for entry, nonzero in zip(entries, (norms != 0).tolist(), strict=True):
             entry.reached = True
-            entry.nonzero |= bool(norm != 0)
+            entry.nonzero |= nonzero
         if held:
             names = tuple(e.name for e in entries)
             session.writer.frame("grad_norm", session.step, names, norms)
-            gradients = Blocks([spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
-            session.writer.frame("grad_histogram", session.step, names, gradients.histograms(), HISTOGRAM_BINS)
-            self.before = (held, names, Blocks([spread(p, BLOCK) for p in held]))
+            if session.with_histograms:
+                gradients = Blocks([spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
+                session.writer.frame("grad_histogram", session.step, names, gradients.histograms(), HISTOGRAM_BINS)
+            self.before = (held, names, Blocks([spread(p, BLOCK) for p in held]), entries)
         session.sample_seconds += session.clock() - started
 
     def step_ends(self, _: torch.optim.Optimizer) -> None:
@@ -81,7 +82,7 @@ class LayerWatch(Observer):
             return
         session = self.session
         started = session.clock()
-        held, names, before = self.before
+        held, names, before, entries = self.before
         self.before = None
         after = Blocks([spread(p, BLOCK) for p in held])
         weight = before.norms()
@@ -91,9 +92,10 @@ class LayerWatch(Observer):
         whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(before.sizes, 1)
         session.writer.frame("update_ratio", session.step, names, ratio)
         session.writer.frame("weight_norm", session.step, names, weight * np.sqrt(whole))
-        session.writer.frame("weight_histogram", session.step, names, after.histograms(), HISTOGRAM_BINS)
-        for p, moved in zip(held, change != 0, strict=True):
-            if moved and (entry := session.registry.entry(p)) is not None:
+        if session.with_histograms:
+            session.writer.frame("weight_histogram", session.step, names, after.histograms(), HISTOGRAM_BINS)
+        for entry, moved in zip(entries, (change != 0).tolist(), strict=True):
+            if moved:
                 entry.moved = True
         session.sample_seconds += session.clock() - started
 

@@ -17,13 +17,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class MachineWatch(Observer):
-    """The environment once; memory on sampled steps."""
+    """The environment once; memory on every fourth sampled step."""
 
     name = "machine"
     sees = "the machine: versions and memory"
 
     def step_closed(self, _: int) -> None:
-        if self.session.sampled and (size := resident_bytes()) is not None:
+        if self.session.sampled and self.session.with_histograms and (size := resident_bytes()) is not None:
             self.session.pulse["memory/rss"] = size
 
     def report(self) -> None:

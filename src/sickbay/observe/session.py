@@ -62,6 +62,8 @@ class Session:
         self.sampled = True
         """Per-layer statistics are taken on this step."""
         self.measure_norm = True
+        self.with_histograms = True
+        """Histograms are taken too: on every fourth sampled step, since they change slowly and logarithms are dear."""
         self.asleep = False
         """This step is only counted: see `Governor.may_sleep`."""
         self.train_mode = True
@@ -72,6 +74,8 @@ class Session:
         """Why operations can't be traced in this run; empty if they can."""
         self.on_output: list[Callable[[Node, torch.Tensor], None]] = []
         """Called with every traced operation and its result."""
+        self.wanted_outputs: frozenset[str] = frozenset()
+        """Operations whose results somebody wants even when the structure is known."""
         self.drawn: dict[int, deque[Any]] = {}
         self.backwards = 0
         self.forwards = 0
@@ -338,6 +342,7 @@ class Session:
             governor.norm.ran(self.step, self.norm_seconds, governor.step_seconds, governor.allowance)
         self.sampled = governor.frame.due(self.step + 1)
         self.measure_norm = self.sampled or governor.norm.due(self.step + 1)
+        self.with_histograms = governor.frame.runs % 4 == 0
         slept = self.asleep
         self.asleep = not self.measure_norm and governor.may_sleep(self.step + 1)
         if slept and not self.asleep:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -91,6 +91,8 @@ class Trace(TorchFunctionMode):
         self.seen = 0
         self.entered = False
         self.truncated = False
+        self.outputs_only = False
+        """The structure is known: only the outputs that somebody wants are passed on, nothing is remembered."""
 
     # -- on and off ---------------------------------------------------------------------------------------------
 
@@ -136,7 +138,9 @@ class Trace(TorchFunctionMode):
         started = clock()
         session.busy = True
         try:
-            if self.seen < MOST_OPERATIONS:
+            if self.outputs_only:
+                self._pass_on(name, output)
+            elif self.seen < MOST_OPERATIONS:
                 self._note(name, args, kwargs, output)
             else:
                 self.truncated = True
@@ -149,6 +153,25 @@ class Trace(TorchFunctionMode):
             session.times.own += took
             session.sample_seconds += took
         return output
+
+    def _pass_on(self, name: str, output: Any) -> None:
+        if name not in self._session.wanted_outputs:
+            return
+        first = next(_tensors((output,), None), None)
+        if first is None:
+            return
+        node = Node(-1, name)
+        self._locate(node, user_frame(3))
+        self._on_output(node, first)
+
+    def _locate(self, node: Node, frame: FrameType | None) -> None:
+        node.grad = torch.is_grad_enabled()
+        if frame is not None:
+            node.key = key_of(frame)
+        stack = self._session.registry.stack
+        if stack:
+            node.layer = weakref.ref(stack[-1])
+            node.parent = type(stack[-2]) if len(stack) > 1 else None
 
     def _note(self, name: str, args: Any, kwargs: Any, output: Any) -> None:
         self.seen += 1
@@ -164,14 +187,8 @@ class Trace(TorchFunctionMode):
         leaves = not outputs and name in _EXITS and bool(node.shapes)
         if not outputs and not leaves:
             return
-        node.grad = torch.is_grad_enabled()
         frame = user_frame(3)
-        if frame is not None:
-            node.key = key_of(frame)
-        stack = self._session.registry.stack
-        if stack:
-            node.layer = weakref.ref(stack[-1])
-            node.parent = type(stack[-2]) if len(stack) > 1 else None
+        self._locate(node, frame)
         for tensor in node.sources:
             if tensor.requires_grad and tensor.is_leaf and self._session.registry.entry(tensor) is None:
                 self._session.registry.meet_stray(tensor, self._session.step, frame)
