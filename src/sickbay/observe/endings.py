@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 import warnings
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sickbay import facts
@@ -109,7 +109,28 @@ def _warnings(session: Session) -> None:
 
         return showwarning
 
+    def around_warn(original: Any) -> Any:
+        def warn(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> Any:
+            return original(message, category, _past_us(stacklevel), *args, **kwargs)
+
+        return warn
+
     session.patches.wrap(warnings, "showwarning", around)
+    session.patches.wrap(warnings, "warn", around_warn)
+
+
+def _past_us(stacklevel: int) -> int:
+    """The stack level that leads to the same frame as without our wrappers in between (and past `warn` above)."""
+    frame: FrameType | None = sys._getframe(2)
+    raw, wanted = 1, max(stacklevel, 1)
+    counted = 0
+    while frame is not None:
+        counted += not frame.f_code.co_filename.startswith(OWN)
+        if counted >= wanted:
+            return raw + 1
+        raw += 1
+        frame = frame.f_back
+    return stacklevel + 1
 
 
 def _as_written(file: str) -> str:
