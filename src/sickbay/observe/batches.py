@@ -400,8 +400,8 @@ def _periodic(prints: list[int]) -> bool | None:
     count = len(marks)
     if count < 4 or len(set(prints)) < 2:
         return None
-    for period in np.flatnonzero(marks[1:] == marks[0]) + 1:
-        again = count - int(period)
+    for period in (np.flatnonzero(marks[1:] == marks[0]) + 1).tolist():
+        again = count - period
         if again >= max(2, period // 4) and len(set(prints[:period])) > 1 and bool((marks[period:] == marks[:again]).all()):
             return True
     return False

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 
+_OVERRIDES = os.path.join("torch", "overrides.py")
+
+
 def watch_ending(session: Session) -> None:
     """Chain to every way out."""
     _exceptions(session)
@@ -120,12 +123,22 @@ def _warnings(session: Session) -> None:
 
 
 def _past_us(stacklevel: int) -> int:
-    """The stack level that leads to the same frame as without our wrappers in between (and past `warn` above)."""
+    """The stack level that leads to the same frame as without our wrappers in between (and past `warn` above).
+
+    While operations are followed, torch calls a function once more from inside itself, through torch/overrides.py: that
+    detour is passed over too.
+    """
     frame: FrameType | None = sys._getframe(2)
     raw, wanted = 1, max(stacklevel, 1)
-    counted = 0
+    counted, detour = 0, False
     while frame is not None:
-        counted += not frame.f_code.co_filename.startswith(OWN)
+        file = frame.f_code.co_filename
+        if file.endswith(_OVERRIDES):
+            detour = True
+        elif detour:
+            detour = False
+        else:
+            counted += not file.startswith(OWN)
         if counted >= wanted:
             return raw + 1
         raw += 1

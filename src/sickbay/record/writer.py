@@ -168,13 +168,13 @@ class RecordWriter:
     def _halve(self, layout: int, width: int, kept: float) -> bool:
         """Keep every other frame of those chunks of one layout in which frames stand closest; whether there were any."""
         db = self._db
-        query = "SELECT id, length(data) + length(steps), 1.0 * (last - first) / max(count - 1, 1) FROM chunks WHERE layout=? ORDER BY first, id"
-        rows = db.execute(query, (layout,)).fetchall()
-        before = np.cumsum([0, *(size for _, size, _ in rows)])
-        middle = [r for r, b in zip(rows, before[:-1], strict=True) if b >= kept and before[-1] - b - r[1] >= kept]
-        finest = min((max(gap, 1.0) for _, _, gap in middle), default=0.0)
-        old = [i for i, _, gap in middle if gap < 2 * finest]
-        if not old:
+        query = "SELECT id, length(data) + length(steps), first, count FROM chunks WHERE layout=? ORDER BY first, id"
+        ids, sizes, first, count = np.array(db.execute(query, (layout,)).fetchall(), np.int64).reshape(-1, 4).T
+        gaps = np.diff(first, append=first[-1:] + 1) / count  # steps from one frame to the next
+        until = np.cumsum(sizes)
+        middle = (until - sizes >= kept) & (until[-1:] - until >= kept)
+        old = [int(i) for i in ids[middle & (gaps < 2 * gaps[middle].min(initial=np.inf))]]
+        if count[np.isin(ids, old)].sum() < 2:
             return False
         marks = ",".join("?" * len(old))
         chunks = db.execute(f"SELECT count, steps, data FROM chunks WHERE id IN ({marks}) ORDER BY first, id", old).fetchall()
