@@ -118,8 +118,12 @@ class Optimizer:
     stale_last: int | None = None
     stale_parameters: tuple[str, ...] = ()
     """Which ones, if not all of them (a part was cleared: `model.zero_grad()` with parameters outside the model)."""
+    observed_steps: int = 0
+    """Steps before which its gradients were looked for (very short steps are not all watched)."""
     empty_steps: int = 0
-    """Steps on which no parameter had a gradient."""
+    """...of which no parameter had a gradient, or all had been cleared since the last backward."""
+    emptied_by_hand: int = 0
+    """Times that gradients were seen to be there after backward and to be exactly zero when the step came."""
     backwards_per_step: float | None = None
     closure: bool = False
 

@@ -54,7 +54,9 @@ def test_shuffled_labels(script: WatchScript) -> None:
 
 
 def test_data_shuffled_once_comes_in_the_same_order(script: WatchScript) -> None:
-    order = script(LABELS.replace("LOADER", "shuffle=False").replace("torch.arange(120) // 24", "(torch.arange(120) // 24)[torch.randperm(120)]")).facts.labels
+    order = script(
+        LABELS.replace("LOADER", "shuffle=False").replace("torch.arange(120) // 24", "(torch.arange(120) // 24)[torch.randperm(120)]")
+    ).facts.labels
     assert order.same_order_each_epoch is True
     assert order.run_length == pytest.approx(order.run_length_expected, rel=0.15)
 

@@ -72,9 +72,7 @@ def break_at(monkeypatch: pytest.MonkeyPatch, name: str, moment: str, error: Exc
 
 
 @pytest.mark.parametrize(("name", "moment"), LISTENED, ids=lambda v: str(v))
-def test_a_failing_observer_is_retired_alone(
-    name: str, moment: str, plain: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_failing_observer_is_retired_alone(name: str, moment: str, plain: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = break_at(monkeypatch, name, moment)
     path = tmp_path / "run.sickbay"
     sleepy = moment == "woke"  # comes only where steps are so short that some are left unwatched
@@ -224,9 +222,7 @@ def test_a_disk_that_fills_up_later_keeps_what_was_written(plain: list[bytes], m
 
 
 @pytest.mark.parametrize("broken", [None, ("loss", "loss_called"), ("graph", "forward_begins")])
-def test_a_folder_that_cannot_be_written(
-    broken: tuple[str, str] | None, plain: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written(broken: tuple[str, str] | None, plain: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also when an observer fails before the record could be opened: telling of it must not fail in turn."""
     if broken:
         break_at(monkeypatch, *broken)

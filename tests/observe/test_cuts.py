@@ -90,7 +90,9 @@ def test_the_innermost_with_counts(script: WatchScript) -> None:
 @pytest.mark.parametrize("decorator", ["@torch.no_grad()", "@torch.no_grad"])
 def test_decorator(decorator: str, script: WatchScript) -> None:
     text = NET.replace("        CUT\n", "").replace("torch.relu(self.features(x))", "self.embed(x)")
-    text = text.replace("    def forward", f"    {decorator}\n    def embed(self, x):\n        return torch.relu(self.features(x))\n\n    def forward")
+    text = text.replace(
+        "    def forward", f"    {decorator}\n    def embed(self, x):\n        return torch.relu(self.features(x))\n\n    def forward"
+    )
     run = script(text)
     assert cut_at(run) == ("no_grad", run.line(decorator), FEATURES)
 
@@ -250,7 +252,11 @@ def test_stopped_on_purpose(name: str, script: WatchScript) -> None:
 
 
 def test_a_gradient_that_gets_through_nowhere_is_told_with_all_parameters(script: WatchScript) -> None:
-    run = script(NET.replace("CUT", "").replace("loss = F.cross_entropy(model(x), y)", "out = model(x).detach().requires_grad_(); loss = F.cross_entropy(out, y)"))
+    run = script(
+        NET.replace("CUT", "").replace(
+            "loss = F.cross_entropy(model(x), y)", "out = model(x).detach().requires_grad_(); loss = F.cross_entropy(out, y)"
+        )
+    )
     op, line, names = cut_at(run)
     assert (op, line) == ("detach", run.line("model(x).detach()"))
     assert names == {*FEATURES, "head.weight", "head.bias"}

@@ -124,7 +124,9 @@ for epoch in range(3):
 
 
 def test_a_model_without_sensitive_layers_has_no_modes(script: WatchScript) -> None:
-    run = script(START.replace("nn.BatchNorm1d(8), ", "").replace("nn.Dropout(0.5)", "nn.Dropout(0.0)") + "train(3)\nevaluate()\nmodel.eval()\ntrain(3)\n")
+    run = script(
+        START.replace("nn.BatchNorm1d(8), ", "").replace("nn.Dropout(0.5)", "nn.Dropout(0.0)") + "train(3)\nevaluate()\nmodel.eval()\ntrain(3)\n"
+    )
     modes = run.facts.modes
     assert (modes.sensitive, modes.training_in_eval, modes.evaluation_in_train) == ((), 0, 0)
 

@@ -42,7 +42,12 @@ def test_a_plain_model(script: WatchScript) -> None:
     assert [(g.lr, g.weight_decay, g.momentum, g.parameters) for g in optimizer.groups] == [(0.1, 0.01, 0.8, 2), (0.01, 0.5, 0.8, 2)]
     assert set(optimizer.parameters) == set(parameters)
     (model,) = run.facts.models
-    assert [(x.name, x.kind, x.parameters) for x in model.layers] == [("", "Sequential", 0), ("0", "Linear", 40), ("1", "ReLU", 0), ("2", "Linear", 27)]
+    assert [(x.name, x.kind, x.parameters) for x in model.layers] == [
+        ("", "Sequential", 0),
+        ("0", "Linear", 40),
+        ("1", "ReLU", 0),
+        ("2", "Linear", 27),
+    ]
 
 
 def test_a_head_replaced_after_the_optimizer_was_built(script: WatchScript) -> None:

@@ -111,6 +111,8 @@ def test_receiver(call: str, expected: str) -> None:
 
 def test_no_grad_around_a_line(tmp_path: Path) -> None:
     file = tmp_path / "s.py"
-    file.write_text("with a:\n  with torch.no_grad():\n    x\n  y\n@torch.inference_mode()\ndef f():\n  z\nwith torch.set_grad_enabled(train):\n  v\n")
+    file.write_text(
+        "with a:\n  with torch.no_grad():\n    x\n  y\n@torch.inference_mode()\ndef f():\n  z\nwith torch.set_grad_enabled(train):\n  v\n"
+    )
     assert [grad_switched_off_at(str(file), line) for line in (1, 3, 4, 7, 9)] == [None, 2, None, 5, 8]
     assert grad_switched_off_at(str(tmp_path / "absent.py"), 1) is None

@@ -45,7 +45,9 @@ def test_softmax_layer_names_the_line_where_it_is_built(loss: str, script: Watch
     assert run.at(pair.outer.place, "loss = ")
     (head,) = run.loss.heads
     assert head.function in ("cross_entropy", "nll_loss")
-    assert [op.name for op in head.fed_by][: 2 if head.function == "nll_loss" else 1] == (["log_softmax", "softmax"] if head.function == "nll_loss" else ["softmax"])
+    assert [op.name for op in head.fed_by][: 2 if head.function == "nll_loss" else 1] == (
+        ["log_softmax", "softmax"] if head.function == "nll_loss" else ["softmax"]
+    )
     assert head.classes == 3
     assert (head.input_shape, head.target_shape, head.target_dtype) == ((16, 3), (16,), "int64")
     assert head.module == ("CrossEntropyLoss" if "nn.Cross" in loss else "")

@@ -101,8 +101,10 @@ HEALTHY = {
 }
 
 
-@pytest.mark.parametrize("detail", [1000, 2])
-@pytest.mark.parametrize("name", HEALTHY)
+EVERY_STEP = ("zeroed by hand", "accumulation cleared by hand", "GAN", "two optimizers after one backward, cleared by hand")
+
+
+@pytest.mark.parametrize(("name", "detail"), [*((name, 2) for name in HEALTHY), *((name, 1000) for name in EVERY_STEP)])
 def test_healthy_ways(name: str, detail: int, script: WatchScript) -> None:
     run = script(HEALTHY[name], detail_steps=detail)
     for optimizer in run.facts.optimizers:
@@ -159,7 +161,9 @@ def test_the_wrong_optimizer_is_cleared(script: WatchScript) -> None:
 
 
 def test_zero_grad_after_backward_leaves_empty_steps(script: WatchScript) -> None:
-    run = script(LOOP.replace("    optimizer.step()", "    optimizer.zero_grad()\n    optimizer.step()").replace("BEFORE", "pass").replace("AFTER", "pass"))
+    run = script(
+        LOOP.replace("    optimizer.step()", "    optimizer.zero_grad()\n    optimizer.step()").replace("BEFORE", "pass").replace("AFTER", "pass")
+    )
     (optimizer,) = run.facts.optimizers
     assert optimizer.stale_intervals == 0
     assert optimizer.empty_steps == 40

@@ -84,7 +84,7 @@ def test_weights_updated_by_hand(script: WatchScript) -> None:
     assert (run.facts.run.steps, run.facts.run.manual_updates) == (20, True)
     np.testing.assert_allclose(run.record.series("loss/train").values, run.names["losses"], rtol=1e-6)
     np.testing.assert_allclose(run.record.series("accuracy/train").values, run.names["right"], rtol=1e-6)
-    assert run.loss.graph_reads == 20
+    assert run.loss.graph_reads >= 6  # not only the first
     assert {p.moved for p in run.facts.parameters} == {True}
     mean = run.record.family("activation_mean")
     np.testing.assert_array_equal(mean.steps, range(20))
@@ -105,7 +105,7 @@ def test_no_modules_and_no_optimizer(script: WatchScript) -> None:
     )
     assert run.facts.run.steps == 20
     np.testing.assert_array_equal(run.record.series("loss/train").steps, range(20))
-    assert run.loss.graph_reads >= 18
+    assert run.loss.graph_reads >= 6
     assert "relu" in [op.name for op in run.loss.activations]
 
 

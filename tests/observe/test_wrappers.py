@@ -115,7 +115,10 @@ CALLS: dict[str, Callable[[], Any]] = {
     "closures": closure,
     "modes": modes,
     "loader": loader,
-    **{f"{name} by name": lambda name=name: getattr(F, name)(input=X, target=Y).item() for name in ("mse_loss", "l1_loss", "huber_loss", "binary_cross_entropy")},
+    **{
+        f"{name} by name": lambda name=name: getattr(F, name)(input=X, target=Y).item()
+        for name in ("mse_loss", "l1_loss", "huber_loss", "binary_cross_entropy")
+    },
     "cross_entropy by position": lambda: F.cross_entropy(X, torch.tensor([0, 2]), torch.ones(3), None, -100, None, "sum", 0.1).item(),
     "gaussian_nll_loss": lambda: F.gaussian_nll_loss(X, Y, torch.ones(2, 3), full=True).item(),
     "GradScaler.scale": lambda: [t.item() for t in torch.amp.GradScaler("cpu", init_scale=4.0).scale(outputs=[torch.ones(()), torch.zeros(())])],  # type: ignore[list-item]

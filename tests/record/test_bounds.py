@@ -51,9 +51,9 @@ def test_a_million_steps(tmp_path: Path) -> None:
     assert loss.steps[0] == 0
     assert loss.steps[-1] == 999_999
     np.testing.assert_array_equal(loss.steps[:1000], range(1000))  # the beginning is kept in full
-    assert len(loss) > 5000
+    assert len(loss) > 3000
     # No hole: the middle of the run is thinner, not gone.
-    assert np.diff(loss.steps).max() < 30_000
+    assert np.diff(loss.steps).max() < 10_000
     for family in families:
         seen = record.family(family)
         assert seen.steps[0] == 0

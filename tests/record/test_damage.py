@@ -63,7 +63,9 @@ def test_an_empty_file(tmp_path: Path) -> None:
         read_record(tmp_path / "a")
 
 
-@pytest.mark.parametrize("content", [b"epoch,loss\n1,2\n", b"\0" * 4096, b"SQLite", os.urandom(300), b"SQLite format 3\0", b"SQLite format 3\0" + b"\0" * 500])
+@pytest.mark.parametrize(
+    "content", [b"epoch,loss\n1,2\n", b"\0" * 4096, b"SQLite", os.urandom(300), b"SQLite format 3\0", b"SQLite format 3\0" + b"\0" * 500]
+)
 def test_other_files(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(NotARecord, match="not a"):
@@ -175,7 +177,11 @@ def test_nonsense_in_one_table_leaves_the_others(statement: str, whole: bytes, t
 def test_cut_off_at_every_kind_of_length(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a"
     pages = len(whole) // 4096
-    lengths = {1, 15, 16, 17, 99, 100, 101, 512, 4095, 4096, 4097, len(whole) - 1} | {4096 * i for i in range(1, pages)} | set(range(3000, len(whole), 9973))
+    lengths = (
+        {1, 15, 16, 17, 99, 100, 101, 512, 4095, 4096, 4097, len(whole) - 1}
+        | {4096 * i for i in range(1, pages)}
+        | set(range(3000, len(whole), 9973))
+    )
     saved = 0
     for length in sorted(lengths):
         path.write_bytes(whole[:length])

@@ -194,7 +194,7 @@ class BatchWatch(Observer):
 
     def _measure_scale(self, x: torch.Tensor) -> None:
         flat = x.detach().float().reshape(x.shape[0], -1) if x.dim() > 1 else x.detach().float().reshape(-1, 1)
-        self.scale.append(flat[:256, : 4096].cpu().clone())
+        self.scale.append(flat[:256, :4096].cpu().clone())
         if len(self.scale) in (1, SCALE_BATCHES):
             same = [b for b in self.scale if b.shape[1] == self.scale[0].shape[1]]
             self.scale_fact = _scale(torch.cat(same).numpy(), x, len(same))

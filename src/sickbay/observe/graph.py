@@ -88,7 +88,13 @@ class GraphWatch(Observer):
 
     def backward_ends(self, _: Any) -> None:
         # A second loss of the same step may be computed now; keep what is known of the first.
-        if self.session.sampled and self.trace.nodes and not self.trace.outputs_only and not self.trace.truncated and self.session.since_step < EARLY_READS:
+        if (
+            self.session.sampled
+            and self.trace.nodes
+            and not self.trace.outputs_only
+            and not self.trace.truncated
+            and self.session.since_step < EARLY_READS
+        ):
             self._begin()
 
     def step_begins(self, optimizer: Any, key: Any, closure: bool) -> None:
@@ -135,7 +141,12 @@ class GraphWatch(Observer):
     def _fact(self, site: Site, unreached: set[str]) -> facts.Loss:
         cuts = [replace(c, parameters=tuple(p for p in c.parameters if p in unreached)) for c in site.cuts.values()]
         keep = self.session.keep_source
-        for place in (site.place, *(c.place for c in cuts), *(h.called_at for h in site.heads.values()), *(b.place for b in site.broadcasts.values())):
+        for place in (
+            site.place,
+            *(c.place for c in cuts),
+            *(h.called_at for h in site.heads.values()),
+            *(b.place for b in site.broadcasts.values()),
+        ):
             keep(place)
         for pair in site.squashed.values():
             keep(pair.inner.place)
@@ -381,5 +392,3 @@ def _product(shape: Iterable[int]) -> int:
     for n in shape:
         product *= n
     return product
-
-

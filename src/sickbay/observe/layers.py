@@ -12,7 +12,7 @@ from sickbay.facts import HISTOGRAM_BINS
 from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import user_frame
-from sickbay.observe.registry import ParameterEntry, sample, spread
+from sickbay.observe.registry import OptimizerEntry, ParameterEntry, sample, spread
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -33,6 +33,8 @@ class LayerWatch(Observer):
         super().__init__(session)
         self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks, list[ParameterEntry]] | None = None
         self.models: dict[int, facts.Model] = {}
+        self.after_backward: dict[int, bool] = {}
+        """For optimizers that met only zero gradients: whether these were there after backward."""
         self.closure_of: torch.optim.Optimizer | None = None
 
     def forward_begins(self, call: ForwardCall) -> None:
@@ -58,6 +60,8 @@ class LayerWatch(Observer):
         index = session.registry.optimizer(optimizer).index
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None][:MOST_PARAMETERS]
         norms = gradient_norms([p.grad for p in held if p.grad is not None])
+        if len(norms) and not norms.any():
+            self._all_zero(session.registry.optimizer(optimizer))
         if len(norms):
             session.pulse[f"grad_norm@{index}" if index else "grad_norm"] = total_norm(norms)
         if not session.sampled:
@@ -76,6 +80,18 @@ class LayerWatch(Observer):
             self.before = (held, names, Blocks([spread(p, BLOCK) for p in held]), entries)
         session.sample_seconds += session.clock() - started
 
+    def _all_zero(self, entry: OptimizerEntry) -> None:
+        """Every gradient is exactly zero at the step. Were they that already after backward, or did somebody clear them?"""
+        if self.after_backward.get(entry.index):
+            entry.emptied_by_hand += 1
+        self.after_backward[entry.index] = False  # from now on, look after backward too
+
+    def _look_after_backward(self) -> None:
+        for entry in self.session.registry.optimizers:
+            if entry.index in self.after_backward and (optimizer := entry.ref()) is not None:
+                norms = gradient_norms([p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
+                self.after_backward[entry.index] = bool(norms.any())
+
     def step_ends(self, _: torch.optim.Optimizer) -> None:
         self.closure_of = None
         if self.before is None:
@@ -86,7 +102,8 @@ class LayerWatch(Observer):
         self.before = None
         after = Blocks([spread(p, BLOCK) for p in held])
         weight = before.norms()
-        change = np.sqrt(after.sums((after.flat.astype(np.float64) - before.flat) ** 2))
+        moved_by = after.flat.astype(np.float64) - before.flat
+        change = np.sqrt(after.sums(moved_by * moved_by))
         # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.
         ratio = np.divide(change, weight, out=np.full_like(change, np.nan), where=weight > 0)
         whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(before.sizes, 1)
@@ -104,6 +121,8 @@ class LayerWatch(Observer):
         session = self.session
         if self.closure_of is not None and self.before is None:
             self._before_update(self.closure_of)
+        if session.measure_norm and self.after_backward:
+            self._look_after_backward()
         if not session.sampled:
             return
         started = session.clock()

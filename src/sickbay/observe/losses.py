@@ -226,7 +226,9 @@ class LossWatch(Observer):
 
     def report(self) -> None:
         known = [
-            facts.Evaluation(index=e.index, place=self.session.keep_source(e.place), loader=e.loader, passes=e.passes + bool(e.batches), samples=e.samples)
+            facts.Evaluation(
+                index=e.index, place=self.session.keep_source(e.place), loader=e.loader, passes=e.passes + bool(e.batches), samples=e.samples
+            )
             for e in self.evaluations.values()
         ]
         self.session.writer.fact("evaluations", known)

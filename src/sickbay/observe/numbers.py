@@ -21,6 +21,7 @@ class Blocks:
     def __init__(self, blocks: list[torch.Tensor]) -> None:
         self.sizes = np.array([b.numel() for b in blocks], dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64) if blocks else np.empty(0, np.int64)
+        self._none_empty = bool(blocks) and bool(self.sizes.all())
         flat = [b if b.dim() == 1 else b.reshape(-1) for b in blocks]
         if any(b.dtype != torch.float32 for b in flat):
             flat = [b.float() for b in flat]
@@ -29,6 +30,8 @@ class Blocks:
 
     def _reduce(self, operation: np.ufunc, values: Array) -> Array:
         """Per block; reduceat itself would give an empty block its neighbour's number instead of 0."""
+        if self._none_empty:
+            return np.asarray(operation.reduceat(values, self.starts))
         full = self.sizes > 0
         result = np.zeros(len(self.sizes), values.dtype)
         if full.any():
@@ -39,7 +42,8 @@ class Blocks:
         return self._reduce(np.add, values)
 
     def norms(self) -> Array:
-        return np.sqrt(self.sums(self.flat.astype(np.float64) ** 2))
+        exact = self.flat.astype(np.float64)
+        return np.sqrt(self.sums(exact * exact))
 
     def means(self, values: Array | None = None) -> Array:
         return self.sums(self.flat.astype(np.float64) if values is None else values) / np.maximum(self.sizes, 1)

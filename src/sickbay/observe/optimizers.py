@@ -45,6 +45,7 @@ class OptimizerWatch(Observer):
             entries = [e for e in registry.optimizers if self._clears(e, owner, key)]
         for entry in entries:
             entry.cleared = True
+            entry.cleared_late = entry.fresh
             if entry.steps:
                 entry.zero_calls += 1
             if entry.zeroed_at is None and key is not None:
@@ -72,6 +73,7 @@ class OptimizerWatch(Observer):
         self.sites.append(site)
         for entry in self.session.registry.optimizers:
             entry.backwards += 1
+            entry.fresh, entry.cleared_late = True, False
             if entry.steps and not entry.cleared and (entry.intervals < CLOSE_LOOKS or self.session.sampled):
                 self._look(entry)
 
@@ -102,8 +104,11 @@ class OptimizerWatch(Observer):
             if not entry.cleared:
                 self._stale(entry, optimizer)
         # Without backward every gradient is missing: only if the first is, ask the rest.
+        entry.observed_steps += 1
         first = optimizer.param_groups[0]["params"]
-        if not first or first[0].grad is None:
+        if entry.cleared_late:
+            entry.empty_steps += 1
+        elif not first or first[0].grad is None:
             entry.empty_steps += all(p.grad is None for group in optimizer.param_groups for p in group["params"])
 
     def _stale(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
@@ -134,6 +139,7 @@ class OptimizerWatch(Observer):
         entry = self.session.registry.optimizer(optimizer)
         if not entry.closure:
             entry.cleared = False
+        entry.fresh = entry.cleared_late = False
         for site in self.sites:
             site.optimizers.add(entry.index)
         self.sites.clear()
@@ -146,6 +152,7 @@ class OptimizerWatch(Observer):
         self.sites.clear()
         for entry in self.session.registry.optimizers:
             entry.cleared = True
+            entry.fresh = entry.cleared_late = False
 
     def report(self) -> None:
         entries = self.session.registry.optimizers
@@ -157,7 +164,12 @@ class OptimizerWatch(Observer):
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
     momentum = group.get("momentum", group.get("betas", (None,))[0] if group.get("betas") else None)
-    return {"parameters": len(group["params"]), "lr": _number(group.get("lr")), "weight_decay": _number(group.get("weight_decay")), "momentum": _number(momentum)}
+    return {
+        "parameters": len(group["params"]),
+        "lr": _number(group.get("lr")),
+        "weight_decay": _number(group.get("weight_decay")),
+        "momentum": _number(momentum),
+    }
 
 
 def _number(value: Any) -> float | None:
@@ -184,7 +196,9 @@ def _fact(entry: OptimizerEntry) -> facts.Optimizer:
         stale_parameters=entry.left_out if entry.stale else (),
         stale_first=entry.stale_first,
         stale_last=entry.stale_last,
+        observed_steps=entry.observed_steps,
         empty_steps=entry.empty_steps,
+        emptied_by_hand=entry.emptied_by_hand,
         backwards_per_step=entry.backwards / entry.steps if entry.steps else None,
         closure=entry.closure,
     )

@@ -84,7 +84,13 @@ class OptimizerEntry:
         """Parameters that a module's zero_grad did not clear."""
         self.stale_first: int | None = None
         self.stale_last: int | None = None
+        self.observed_steps = 0
         self.empty_steps = 0
+        self.emptied_by_hand = 0
+        self.fresh = False
+        """A backward pass came since the last step."""
+        self.cleared_late = False
+        """...and gradients were cleared after it."""
         self.backwards = 0
         self.closure = False
         self.groups: list[dict[str, Any]] = []

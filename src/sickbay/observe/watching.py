@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 class Patient:
     """A watched stretch of training. Inside the `with` block the diagnosis is of what was seen so far."""
 
-    def __init__(self, models: tuple[torch.nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...], folder: Path | None, settings: Settings) -> None:
+    def __init__(
+        self, models: tuple[torch.nn.Module, ...], optimizers: tuple[torch.optim.Optimizer, ...], folder: Path | None, settings: Settings
+    ) -> None:
         self._models = models
         self._optimizers = optimizers
         self._folder = folder

@@ -103,9 +103,7 @@ def _read(db: sqlite3.Connection, path: Path) -> Record:
     schema = str(meta["schema"])
     version = int(schema) if schema.isdecimal() else -1
     if not 1 <= version <= VERSION:
-        raise RecordVersionError(
-            f"{path} has record schema {schema}, this sickbay reads up to {VERSION}: upgrade with `pip install -U sickbay`"
-        )
+        raise RecordVersionError(f"{path} has record schema {schema}, this sickbay reads up to {VERSION}: upgrade with `pip install -U sickbay`")
     series, families = _numbers(db, damage)
     return Record(
         facts=_facts(dict(_rows(db, "SELECT name, value FROM facts", damage)), damage),

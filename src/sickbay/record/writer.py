@@ -18,9 +18,11 @@ from sickbay.record.schema import TABLES, VERSION
 EVENTS_PER_KIND = 64
 FLUSH_SECONDS = 0.25
 SOURCE_LIMIT = 512 * 1024
-KEEP_WHOLE = 1 / 8
+KEEP_WHOLE = 1 / 16
 """This part of the budget is for the start of a run, and as much for its end: neither is thinned. The first steps decide
 most diagnoses, the last ones tell how it ended."""
+PULSE_WORTH = 8
+"""Plain series (the loss!) may take this many times the room of any other layout before they are thinned."""
 THIN_ABOVE, THIN_TO = 0.6, 0.45
 """Parts of the budget. The write-ahead log takes room too: while thinning, about half as much as is kept."""
 
@@ -157,46 +159,60 @@ class RecordWriter:
 
     def _thin(self) -> None:
         """Halve the resolution between the start and the end of the run, where it is finest, until there is room again."""
-        layouts = {i: len(json.loads(n)) * w for i, n, w in self._db.execute("SELECT id, names, width FROM layouts")}
-        kept = KEEP_WHOLE * self.budget_bytes / max(len(layouts), 1)
-        while self._used() > THIN_TO * self.budget_bytes:
-            if not any([self._halve(layout, width, kept) for layout, width in layouts.items()]):
-                break
+        rows = self._db.execute("SELECT id, names, width, family FROM layouts").fetchall()
+        widths = {i: len(json.loads(n)) * w for i, n, w, _ in rows}
+        worth = {i: PULSE_WORTH if family == "pulse" else 1 for i, _, _, family in rows}
+        kept = KEEP_WHOLE * self.budget_bytes / sum(worth.values())
+        sizes = dict(self._db.execute("SELECT layout, sum(length(data) + length(steps)) FROM chunks GROUP BY layout"))
+        while sizes and self._used() > THIN_TO * self.budget_bytes:
+            largest = max(sizes, key=lambda i: sizes[i] / worth[i])
+            saved = self._halve(largest, widths[largest], kept * worth[largest])
+            sizes[largest] -= saved
+            if not saved:
+                del sizes[largest]
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         # What is left may be facts and sources, which nothing thins: do not try again at every flush.
         self._thin_above = max(THIN_ABOVE * self.budget_bytes, 1.25 * self._used())
 
-    def _halve(self, layout: int, width: int, kept: float) -> bool:
-        """Keep every other frame of those chunks of one layout in which frames stand closest; whether there were any."""
+    def _halve(self, layout: int, width: int, kept: float) -> int:
+        """Keep every other frame of those chunks of one layout in which frames stand closest; gives the bytes saved."""
         db = self._db
         query = "SELECT id, length(data) + length(steps), first, count FROM chunks WHERE layout=? ORDER BY first, id"
         ids, sizes, first, count = np.array(db.execute(query, (layout,)).fetchall(), np.int64).reshape(-1, 4).T
         gaps = np.diff(first, append=first[-1:] + 1) / count  # steps from one frame to the next
         until = np.cumsum(sizes)
         middle = (until - sizes >= kept) & (until[-1:] - until >= kept)
-        old = [int(i) for i in ids[middle & (gaps < 2 * gaps[middle].min(initial=np.inf))]]
-        if count[np.isin(ids, old)].sum() < 2:
-            return False
-        marks = ",".join("?" * len(old))
-        chunks = db.execute(f"SELECT count, steps, data FROM chunks WHERE id IN ({marks}) ORDER BY first, id", old).fetchall()
-        steps = np.concatenate([np.frombuffer(c[1], "<i8") for c in chunks])[::2]
-        data = np.concatenate([np.frombuffer(c[2], "<f4").reshape(c[0], width) for c in chunks])[::2]
-        # Blocks so small that the next thinning can again halve only a part of the run.
-        block = max(1, min(65536, self.budget_bytes // 512) // max(width, 1))
+        runs: list[list[int]] = []
+        for limit in 2 * np.unique(gaps[middle]):
+            close = middle & (gaps < limit)
+            edges = np.flatnonzero(np.diff(close, prepend=False, append=False)).reshape(-1, 2)
+            if runs := [[int(i) for i in ids[a:b]] for a, b in edges if count[a:b].sum() > 1]:
+                break
         db.execute("BEGIN")
         try:
-            db.execute(f"DELETE FROM chunks WHERE id IN ({marks})", old)
-            for i in range(0, len(steps), block):
-                s, d = steps[i : i + block], data[i : i + block]
-                db.execute(
-                    "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
-                    (layout, int(s[0]), int(s[-1]), len(s), s.tobytes(), d.tobytes()),
-                )
+            # Only neighbours are put together, so that a chunk never reaches over another.
+            saved = sum(self._merge(layout, width, run) for run in runs)
             db.execute("COMMIT")
         except BaseException:
             db.execute("ROLLBACK")
             raise
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return True
+        return saved
+
+    def _merge(self, layout: int, width: int, ids: list[int]) -> int:
+        chunks = [self._db.execute("SELECT count, steps, data FROM chunks WHERE id=?", (i,)).fetchone() for i in ids]
+        all_steps = np.concatenate([np.frombuffer(c[1], "<i8") for c in chunks])
+        steps = all_steps[::2]
+        data = np.concatenate([np.frombuffer(c[2], "<f4").reshape(c[0], width) for c in chunks])[::2]
+        self._db.executemany("DELETE FROM chunks WHERE id=?", [(i,) for i in ids])
+        # Blocks so small that the next thinning can again halve only a part of the run.
+        block = max(1, min(65536, self.budget_bytes // 512) // max(width, 1))
+        for i in range(0, len(steps), block):
+            s, d = steps[i : i + block], data[i : i + block]
+            self._db.execute(
+                "INSERT INTO chunks (layout, first, last, count, steps, data) VALUES (?, ?, ?, ?, ?, ?)",
+                (layout, int(s[0]), int(s[-1]), len(s), s.tobytes(), d.tobytes()),
+            )
+        return (len(all_steps) - len(steps)) * (8 + 4 * width)
 
 
 def _plain(value: Any) -> Any:

@@ -57,7 +57,7 @@ def missing_backward(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _empty(record: Record) -> list[Optimizer]:
     if record.facts.run.backwards or record.facts.run.manual_updates:
         return []
-    return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and o.empty_steps == o.steps]
+    return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and o.empty_steps == (o.observed_steps or o.steps)]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -61,8 +61,15 @@ NEARLY_ALL = 0.9
 )
 def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
     for o in _emptied(record):
+        seen = o.observed_steps or o.steps
+        text = (
+            f"zero_grad{located(o.zeroed_at)} runs after backward and before `{optimizer_name(record, o)}.step()`: {o.empty_steps or seen:,} of {seen:,} steps had no gradient"
+            if not _by_hand(o)
+            else f"gradients are there after backward and exactly zero when `{optimizer_name(record, o)}.step()` runs: "
+            f"they are cleared in between ({o.emptied_by_hand:,} times seen)"
+        )
         yield proof(
-            f"zero_grad{located(o.zeroed_at)} runs after backward and before `{optimizer_name(record, o)}.step()`: {o.empty_steps or o.steps:,} of {o.steps:,} steps had no gradient",
+            text,
             o.zeroed_at or o.stepped_at,
             empty=o.empty_steps,
             steps_made=o.steps,
@@ -70,9 +77,13 @@ def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _emptied(record: Record) -> list[Optimizer]:
-    if not _cleared_in_between(record):
-        return []
-    return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and _found_nothing(record, o)]
+    ordered = _cleared_in_between(record)
+    return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and ((ordered and _found_nothing(record, o)) or _by_hand(o))]
+
+
+def _by_hand(o: Optimizer) -> bool:
+    """No zero_grad was called, but gradients that backward had made were zero when the step came, every time it was looked at."""
+    return o.emptied_by_hand >= MINIMUM_STEPS
 
 
 def _found_nothing(record: Record, o: Optimizer) -> bool:
@@ -80,7 +91,7 @@ def _found_nothing(record: Record, o: Optimizer) -> bool:
     if not any(p.reached for p in parameters):
         return False
     still = bool(parameters) and all(p.moved is False for p in parameters)
-    return o.empty_steps >= NEARLY_ALL * o.steps or (len(record.facts.optimizers) == 1 and still)
+    return o.empty_steps >= NEARLY_ALL * (o.observed_steps or o.steps) > 0 or (len(record.facts.optimizers) == 1 and still)
 
 
 def _cleared_in_between(record: Record) -> bool:
