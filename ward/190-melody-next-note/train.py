@@ -10,7 +10,7 @@ MOTIFS = [[0, 2, 4, 5], [7, 5, 4, 2], [9, 11, 12, 14], [4, 7, 9, 7], [15, 13, 8,
 
 
 def melody(length, rng):
-    """Motifs strung together, now and then with a wrong note."""
+    """Motifs strung together, now and then with a stray note."""
     notes = []
     last = rng.randrange(len(MOTIFS))
     while len(notes) < length:

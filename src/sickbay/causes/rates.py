@@ -7,7 +7,7 @@ import numpy as np
 from sickbay.causes.fixing import mend, number
 from sickbay.causes.naming import constructor, learning_rate
 from sickbay.facts import Optimizer
-from sickbay.nouns import Fix
+from sickbay.nouns import Fix, Place
 from sickbay.record.reader import Record
 
 
@@ -26,6 +26,18 @@ def rate(record: Record) -> float | None:
     if len(values):
         return float(np.max(values))
     return next((g.lr for g in optimizer.groups if g.lr is not None), None)
+
+
+def rate_place(record: Record) -> Place | None:
+    """The line on which the learning rate is written; where the optimizer is built if that can't be found."""
+    optimizer = main_optimizer(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    if built is not None:
+        source, call = built
+        constant, _ = learning_rate(source, call)
+        if constant is not None:
+            return Place(source.file, constant.lineno, text=source.lines[constant.lineno - 1].strip())
+    return optimizer.built_at if optimizer is not None else None
 
 
 def scaled(record: Record, factor: float, why: str) -> Fix:

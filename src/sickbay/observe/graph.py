@@ -135,7 +135,7 @@ class GraphWatch(Observer):
 
     def report(self) -> None:
         registry = self.session.registry
-        unreached = {e.name for _, e in registry.entries() if not (e.reached and e.nonzero)}
+        unreached = {e.name for e in registry.parameters.values() if not (e.reached and e.nonzero)}
         self.session.writer.fact("losses", [self._fact(site, unreached) for site in self.session.sites.values()])
 
     def _fact(self, site: Site, unreached: set[str]) -> facts.Loss:

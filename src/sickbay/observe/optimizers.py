@@ -97,7 +97,7 @@ class OptimizerWatch(Observer):
             self._first_step(entry, optimizer, key)
         entry.closure |= closure
         if closure:
-            return
+            return  # gradients are still to come: see step_ends
         looked = entry.intervals < CLOSE_LOOKS or self.session.sampled
         if entry.steps and entry.backwards and looked:
             entry.intervals += 1
@@ -139,6 +139,9 @@ class OptimizerWatch(Observer):
         entry = self.session.registry.optimizer(optimizer)
         if not entry.closure:
             entry.cleared = False
+        else:
+            entry.observed_steps += 1
+            entry.empty_steps += not entry.fresh and all(p.grad is None for group in optimizer.param_groups for p in group["params"])
         entry.fresh = entry.cleared_late = False
         for site in self.sites:
             site.optimizers.add(entry.index)

@@ -52,15 +52,27 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
     unused = _unused(record)
     if unused and size(unused) > SHARE * size(held(record)) and record.facts.run.steps >= MINIMUM_STEPS:
         layers = list(dict.fromkeys(p.layer or p.name for p in unused))
+        how = (
+            f"took part in none of {record.facts.run.forwards:,} forward passes"
+            if not any(p.called for p in unused)
+            else "are computed, but nothing of their result reaches the loss, and they never changed"
+        )
         yield strong(
-            f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) took part in none of {record.facts.run.forwards:,} forward passes",
+            f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
             parameters=len(unused),
             values=size(unused),
         )
 
 
 def _unused(record: Record) -> list[Parameter]:
-    return [p for p in held(record) if p.in_model and not p.called and p.reached is False and not p.loaded and p.moved is not True]
+    # What lies behind a detach or no_grad is another illness: detached-graph.
+    cut = {name for loss in record.facts.losses for c in loss.cuts for name in c.parameters}
+    followed = any(loss.graph_reads for loss in record.facts.losses)
+    return [
+        p
+        for p in held(record)
+        if p.in_model and p.reached is False and not p.loaded and p.moved is not True and p.name not in cut and (followed or not p.called)
+    ]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

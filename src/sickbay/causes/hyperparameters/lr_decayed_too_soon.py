@@ -7,8 +7,8 @@ start and less, and the loss stops where it happened to be.
 
 ## How we know
 
-The rate falls below a hundredth of its highest value in the first third of the run and stays there, and the loss hardly falls afterwards
-though it had been falling, and is still above half of its start.
+The rate falls below a hundredth of its highest value in the first 40 % of the run and stays there, and the loss hardly falls afterwards:
+it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on.
 
 ## Looks like it but is not
 
@@ -41,10 +41,16 @@ from sickbay.signs.losses import judged_losses
 
 MINIMUM_STEPS = 100
 LOW = 0.01
-EARLY = 1 / 3
+EARLY = 0.4
 DONE = 0.05
 """What the loss still fell afterwards, as a share of its start."""
 HIGH = 0.5
+MINIMUM_PHASE = 18
+STILL_FALLING = 0.1
+"""The loss fell by a tenth from the middle to the end of the time at a high rate: it was on its way down, not done."""
+STANDS = 0.1
+SOLVED = 0.1
+"""A loss below a tenth of its start may well be done when the rate falls."""
 
 
 @cause(
@@ -59,7 +65,7 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
     for series in record.series_like("lr"):
         step = _died_at(series)
         for c, _ in judged_losses(record) if step is not None else ():
-            if step is not None and _stopped_there(c, step):
+            if step is not None and (_stopped_there(c, step) or _cut_short(c, series, step)):
                 top, last = float(np.max(series.values)), float(series.values[-1])
                 yield strong(
                     f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss stopped at {end(c).value:.4g} "
@@ -87,6 +93,19 @@ def _stopped_there(c: Curve, step: int) -> bool:
         return False
     at_death = level(then[: max(5, len(then) // 20)], c.noise).value
     return last > HIGH * first and at_death - last < DONE * first
+
+
+def _cut_short(c: Curve, rates: Series, died: int) -> bool:
+    """The loss fell fast while the rate was high, and stood still once it was gone, well above what is solved."""
+    high = rates.steps[rates.values > HIGH * np.max(rates.values)]
+    phase = c.values[(c.steps >= high[0]) & (c.steps <= high[-1])]
+    rest, first = c.values[c.steps >= died], start(c).value
+    if len(phase) < MINIMUM_PHASE or len(rest) < MINIMUM_STEPS // 2 or first <= 0:
+        return False
+    middle, last = float(np.median(phase[len(phase) // 3 : len(phase) // 2])), float(np.median(phase[-max(3, len(phase) // 6) :]))
+    standing, final = float(np.median(rest[: max(5, len(rest) // 10)])), end(c).value
+    was_falling = middle - last > max(STILL_FALLING * middle, 2 * c.noise / np.sqrt(max(3, len(phase) // 6)))
+    return bool(was_falling and standing - final < STANDS * standing and final > SOLVED * first)
 
 
 def _place(record: Record) -> Place | None:

@@ -36,10 +36,10 @@ import numpy as np
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.fixing import number
-from sickbay.causes.rates import main_optimizer, rate, scaled
+from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
-from sickbay.nouns import Evidence, Fix, Place, Sign
+from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import end
@@ -74,13 +74,13 @@ def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield from ledger
     optimizer, lr = main_optimizer(record), rate(record)
     if lr is not None and optimizer is not None:
-        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", optimizer.built_at, lr=lr)
+        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", rate_place(record), lr=lr)
     if any(s.numbers["at_start"] > 0.9 for s in signs.named("dead-units")):
         yield against("a layer was dead before the first update")
 
 
 def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
-    place = _place(record)
+    place = rate_place(record)
     for sign in signs.named("diverging-loss")[:1]:
         yield from_sign("strong", sign, place)
     for sign in signs.named("oscillating-loss")[:1]:
@@ -93,12 +93,12 @@ def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
     trouble = stuck(signs)
     for sign in signs.named("update-ratio-high")[:1]:
         if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
-            yield from_sign("strong", sign, _place(record))
+            yield from_sign("strong", sign, rate_place(record))
         elif overshot := _overshot(record):
-            yield from_sign("strong", sign, _place(record))
+            yield from_sign("strong", sign, rate_place(record))
             yield hint(overshot)
         elif sign.numbers["late"] > STILL_HIGH and (plateau := _plateau(signs)) is not None:
-            yield from_sign("strong", sign, _place(record))
+            yield from_sign("strong", sign, rate_place(record))
             yield from_sign("hint", plateau)
         else:
             continue
@@ -133,11 +133,6 @@ def _grew_to_nonfinite(record: Record, signs: Signs) -> str:
         if len(norms) >= 3 and np.median(norms[:3]) > 0 and norms[-1] > GROWTH * np.median(norms[:3]) and norms[-1] > 100:
             return f"the gradient norm grew from {np.median(norms[:3]):.3g} to {norms[-1]:.3g} before the loss was not finite at step {first}"
     return ""
-
-
-def _place(record: Record) -> Place | None:
-    optimizer = main_optimizer(record)
-    return optimizer.built_at if optimizer is not None else None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -35,7 +35,7 @@ import numpy as np
 from sickbay.causes.evidence import against, from_sign, hint
 from sickbay.causes.fixing import number
 from sickbay.causes.parameters import mostly_loaded
-from sickbay.causes.rates import main_optimizer, rate, scaled
+from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -60,10 +60,10 @@ def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not slow or not low or record.facts.run.steps < MINIMUM_STEPS or mostly_loaded(record) or _solved(record):
         return
     optimizer, lr = main_optimizer(record), rate(record)
-    yield from_sign("strong", low[0], optimizer.built_at if optimizer is not None else None)
+    yield from_sign("strong", low[0], rate_place(record))
     yield from_sign("hint", slow[0])
     if lr is not None and optimizer is not None:
-        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", optimizer.built_at, lr=lr)
+        yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", rate_place(record), lr=lr)
     if signs.has("small-gradients", "gradient-decay-with-depth"):
         yield against("the gradients themselves are tiny, so a higher rate alone would not help")
 
