@@ -213,7 +213,14 @@ def test_programs_beside_our_interpreter_are_found() -> None:
 
 def started(folder: Path, text: str) -> subprocess.Popen[bytes]:
     """A supervised script that has said `ready`."""
-    child = subprocess.Popen([*TOOL, "run", "--quiet", script(folder, text)], cwd=folder, env=clean_environment(), stdout=subprocess.PIPE)
+    # Under nohup the tests inherit an ignored SIGHUP, which the supervisor rightly leaves ignored.
+    child = subprocess.Popen(
+        [*TOOL, "run", "--quiet", script(folder, text)],
+        cwd=folder,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == b"ready\n"
     return child
