@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -77,12 +78,20 @@ def test_a_folder(tmp_path: Path) -> None:
         read_record(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path, whole: bytes) -> None:
-    (tmp_path / "a").write_bytes(whole)
-    (tmp_path / "a").chmod(0)
-    with pytest.raises(RecordError):
-        read_record(tmp_path / "a")
+def test_a_file_that_may_not_be_read(whole: bytes) -> None:
+    me = os.geteuid()
+    with tempfile.TemporaryDirectory() as folder:  # not tmp_path: another user may not even enter that
+        file = Path(folder, "a")
+        file.write_bytes(whole)
+        file.chmod(0)
+        Path(folder).chmod(0o755)
+        if me == 0:
+            os.seteuid(65534)  # root may read everything; nobody may not
+        try:
+            with pytest.raises(RecordError):
+                read_record(file)
+        finally:
+            os.seteuid(me)
 
 
 def test_somebody_elses_database(tmp_path: Path) -> None:
