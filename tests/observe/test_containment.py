@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from observe.watched import exact, watching
-from sickbay.observe.governor import Governor
+from sickbay.observe.governor import Governor, Instrument
 from sickbay.observe.observer import MOMENTS
 from sickbay.observe.roster import observers
 from sickbay.observe.session import Session
@@ -75,9 +75,10 @@ def break_at(monkeypatch: pytest.MonkeyPatch, name: str, moment: str, error: Exc
 def test_a_failing_observer_is_retired_alone(name: str, moment: str, plain: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = break_at(monkeypatch, name, moment)
     path = tmp_path / "run.sickbay"
-    sleepy = moment == "woke"  # comes only where steps are so short that some are left unwatched
+    sleepy = moment in ("woke", "norm_due")  # come only where steps are so short that some are left unwatched
     if sleepy:
         monkeypatch.setattr(Governor, "may_sleep", lambda _, step: step % 2)
+        monkeypatch.setattr(Instrument, "due", lambda instrument, _: instrument.share < 0.5)  # norms on every step, frames on none
     with watching(path, Settings(detail_steps=0, budget=0) if sleepy else exact()) as session:
         before = {o.name for o in session.observers}
         assert train() == plain

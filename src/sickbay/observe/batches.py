@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SCALE_BATCHES = 8
 ORDER_STEPS = 2000
 """Label order is followed for this many training steps: enough for several epochs of anything small."""
-FINGERPRINT = 32
+FINGERPRINT, FINGERPRINTED = 32, 512
+"""Numbers looked at per batch, and on how many of the first steps."""
 SEARCHES = 50
 """Batches searched for non-finite values once the loss is not finite; later ones only on sampled steps."""
 MOST_LABELS = 65_536
@@ -120,7 +121,7 @@ class BatchWatch(Observer):
     def forward_begins(self, call: ForwardCall) -> None:
         if not call.grad:
             return
-        if self.session.step < ORDER_STEPS:
+        if self.session.step < FINGERPRINTED:
             self._fingerprint(call)
         self.door.append((call.args, call.kwargs, call.place_key))
         if len(self.door) > 4:

@@ -6,7 +6,7 @@ share of training time is its part of the budget that the every-step work leaves
 
 from __future__ import annotations
 
-EVERY_STEP = 0.5
+EVERY_STEP = 0.4
 """The part of the budget that every-step work may use; beyond it, steps are left unwatched (see `may_sleep`)."""
 FLOOR = 0.1
 """At least this part of the budget is for sampling even when every-step work has used it up: a run that is never
@@ -95,5 +95,8 @@ class Governor:
     @property
     def allowance(self) -> float:
         """The share of training time left for sampling."""
-        used = self.fixed_seconds / self.step_seconds if self.step_seconds else 0.0
-        return max(self.budget - min(used, EVERY_STEP * self.budget), FLOOR * self.budget)
+        if not self.step_seconds:
+            return self.budget
+        slept_through = max(EVERY_STEP * self.budget * self.step_seconds, self.asleep_seconds)
+        used = min(self.fixed_seconds, slept_through) / self.step_seconds
+        return max(self.budget - used, FLOOR * self.budget)

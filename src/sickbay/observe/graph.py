@@ -262,9 +262,20 @@ class Reading:
 
     def _squashed(self, ancestors: list[Node]) -> None:
         for outer in ancestors:
-            if outer.name in _EXPECT_LOGITS and outer.args and (inner := self._producer(outer.args[0])) is not None and inner.name in _SQUASH:
-                pair = facts.LogitsThroughSoftmax(outer=self.op(outer), inner=self.op(inner))
+            inner = self._producer(outer.args[0]) if outer.name in _EXPECT_LOGITS and outer.args else None
+            if inner is not None and (inner.name in _SQUASH or self._softmax_by_hand(inner)):
+                made = self.op(inner)
+                pair = facts.LogitsThroughSoftmax(outer=self.op(outer), inner=made if inner.name in _SQUASH else replace(made, name="softmax"))
                 self.site.squashed.setdefault((outer.key, inner.key, inner.name), pair)
+
+    def _softmax_by_hand(self, node: Node) -> bool:
+        """exp(x) / exp(x).sum(...): the same exponentials above and below."""
+        if node.name not in ("div", "truediv") or len(node.args) < 2:
+            return False
+        above, below = self._producer(node.args[0]), self._producer(node.args[1])
+        if above is None or below is None or above.name != "exp" or below.name != "sum" or not below.args:
+            return False
+        return self._producer(below.args[0]) is above
 
     def _broadcasts(self, ancestors: list[Node]) -> None:
         for node in ancestors:

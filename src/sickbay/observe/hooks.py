@@ -308,6 +308,8 @@ def _optimizers(session: Session, patches: Patches) -> None:
         if session.busy or session.off or not session.mine():
             return
         if session.asleep:
+            if session.measure_norm:
+                session.fire("norm_due", optimizer)
             begun[id(optimizer)] = clock()
             return
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None) is not None  # args[0] is the optimizer

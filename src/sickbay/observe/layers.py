@@ -51,6 +51,10 @@ class LayerWatch(Observer):
         if not closure:
             self._before_update(optimizer)
 
+    def norm_due(self, optimizer: torch.optim.Optimizer) -> None:
+        """On a step that is otherwise slept through: only the norm of all gradients."""
+        self._before_update(optimizer)
+
     def _before_update(self, optimizer: torch.optim.Optimizer) -> None:
         """Gradients are complete, weights are still the old ones."""
         session = self.session

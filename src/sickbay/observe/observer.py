@@ -14,7 +14,7 @@
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
     at the end, and now and then in between          report (write facts), finish
 
-On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `stepped`
+On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `stepped`
 and what happens outside training steps is heard; `woke` is the first moment after it.
 
 Observers never change anything of the user's: they work on detached tensors, their own torch calls are not observed, their time is counted, and an exception switches that one observer off and is told in the report.
@@ -45,6 +45,7 @@ MOMENTS = (
     "backward_begins",
     "backward_ends",
     "clipped",
+    "norm_due",
     "step_begins",
     "stepped",
     "step_ends",

@@ -110,6 +110,7 @@ class Session:
         self._listeners: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
         self.clock = time.perf_counter
         self._step_started: float | None = None
+        self._closing_took = 0.0
         self._reported = 0.0
         self._report_took = 0.0
         self._sources: set[str] = set()
@@ -292,24 +293,27 @@ class Session:
         if self.off:
             return
         started = self.clock()
+        times = self.times
+        own = times.own  # up to here; what closing itself takes is added at the end
         if not self.asleep:
             self.fire("step_closed", self.step)
-        times = self.times
         begun = self._step_started if self._step_started is not None else started
-        took = max(started - begun - times.own, 1e-9)
+        took = max(started - begun - own, 1e-9)
         self.pulse["time/step"] = took
         self.pulse["time/data"] = times.data
-        self.pulse["time/forward"] = times.forward
-        self.pulse["time/backward"] = times.backward
-        self.pulse["time/optimizer"] = times.optimizer
-        self.pulse["time/own"] = times.own
+        self.pulse["time/own"] = own
+        if not self.asleep:
+            self.pulse["time/forward"] = times.forward
+            self.pulse["time/backward"] = times.backward
+            self.pulse["time/optimizer"] = times.optimizer
         self.training_seconds += took
         self._plan(took)
         try:
             self._write_pulse()
         except Exception as e:
             self.abandon(e)
-        self.own_seconds += times.own + (self.clock() - started)
+        self._closing_took = self.clock() - started
+        self.own_seconds += own + self._closing_took
         self.step += 1
         self.since_step = 0
         self.pulse = {}
@@ -334,7 +338,7 @@ class Session:
 
     def _plan(self, took: float) -> None:
         governor = self.governor
-        fixed = self.times.own - self.sample_seconds - self.norm_seconds
+        fixed = self.times.own - self.sample_seconds - self.norm_seconds + self._closing_took  # of the step before
         governor.step_took(took, max(fixed, 0.0), self.asleep)
         if self.sampled:
             governor.frame.ran(self.step, self.sample_seconds, governor.step_seconds, governor.allowance)
@@ -344,7 +348,7 @@ class Session:
         self.measure_norm = self.sampled or governor.norm.due(self.step + 1)
         self.with_histograms = governor.frame.runs % 4 == 0
         slept = self.asleep
-        self.asleep = not self.measure_norm and governor.may_sleep(self.step + 1)
+        self.asleep = not self.sampled and governor.may_sleep(self.step + 1)
         if slept and not self.asleep:
             self.fire("woke")
 
