@@ -68,7 +68,7 @@ def read_record(path: Path | str) -> Record:
     if not start:
         raise NotARecord(f"{path} is empty: the run was stopped before anything was recorded")
     if start != b"SQLite format 3\0":
-        raise NotARecord(f"{path} is not a sickbay record (a record is an SQLite file); to read another tool's log, pass that log")
+        raise NotARecord(f"{path} is not a sickbay record: those are the .sickbay files that `sickbay run` writes; `sickbay runs` lists them")
     with closing(_open(path)) as db:
         return _read(db, path)
 
