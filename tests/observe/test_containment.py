@@ -78,7 +78,7 @@ def test_a_failing_observer_is_retired_alone(name: str, moment: str, plain: list
     sleepy = moment in ("woke", "norm_due")  # come only where steps are so short that some are left unwatched
     if sleepy:
         monkeypatch.setattr(Governor, "may_sleep", lambda _, step: step % 2)
-        monkeypatch.setattr(Instrument, "due", lambda instrument, _: instrument.share < 0.5)  # norms on every step, frames on none
+        monkeypatch.setattr(Instrument, "due", lambda instrument, _: instrument.share < 0.3)  # norms on every step, frames on none
     with watching(path, Settings(detail_steps=0, budget=0) if sleepy else exact()) as session:
         before = {o.name for o in session.observers}
         assert train() == plain
