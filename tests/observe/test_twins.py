@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from observe.watched import Run
 from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
 from sickbay.observe import activations
-from sickbay.observe.batches import _expected_majority
+from sickbay.observe.labels import _expected_majority
 from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
 
 Function = Callable[..., Run]
