@@ -247,10 +247,10 @@ def test_a_model_saved_during_a_session_loads_without_sickbay(tmp_path: Path) ->
         sys.modules.pop("mymodel", None)
     load = (
         "import sys, torch\n"
-        "assert not any('sickbay' in p or p.endswith('main/src') for p in sys.path), sys.path\n"
+        "sys.modules['sickbay'] = None  # importing it is an error from here, wherever it is installed\n"
         "saved = torch.load('model.pt', weights_only=False)\n"
         "print(saved['whole'](torch.ones(1, 4)).tolist())\n"
-        "saved['optimizer'].step(); assert 'sickbay' not in sys.modules\n"
+        "saved['optimizer'].step()\n"
     )
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SICKBAY"))} | {"OMP_NUM_THREADS": "1"}
     child = subprocess.run([sys.executable, "-c", load], cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=120, check=False)
