@@ -97,7 +97,6 @@ class TestTrainModeInEvaluation(CauseTestCase):
         yield evaluating()
         yield evaluating(scored=False)
         yield evaluating(evaluation_passes=1, evaluation_in_train=1)
-        yield evaluating(deliberate_train_call=True)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "eval mode", evaluating(evaluation_in_train=0)
@@ -109,7 +108,6 @@ class TestTrainModeInEvaluation(CauseTestCase):
         yield "acting between the steps", evaluating(scored=False, evaluation_passes=90, evaluation_in_train=90)
         gan = {"losses": [Loss(index=0, optimizers=(0,)), Loss(index=1, optimizers=(1,))]}
         yield "samples of a generator", evaluating(scored=False, facts=gan)
-        yield "train mode set on purpose right before, nothing scored", evaluating(scored=False, deliberate_train_call=True)
 
 
 def test_train_comes_before_the_loop_over_batches() -> None:

@@ -113,12 +113,10 @@ class Site:
     reads: int = 0
     leaf: bool = False
     optimizers: set[int] = field(default_factory=set)
-    heads: dict[Any, Any] = field(default_factory=dict)
     operations: tuple[Any, ...] = ()
-    squashed: dict[Any, Any] = field(default_factory=dict)
-    broadcasts: dict[Any, Any] = field(default_factory=dict)
-    cuts: dict[Any, Any] = field(default_factory=dict)
     activations: tuple[Any, ...] = ()
+    found: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    """What the readers found, by the field of `facts.Loss` it belongs to; each finding once, by its key."""
     variable: str = ""
 
     def series(self, stem: str) -> str:

@@ -93,7 +93,7 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _cuts(record: Record) -> list[Cut]:
-    return [c for loss in record.facts.losses for c in loss.cuts if not c.deliberate and c.parameters]
+    return [c for loss in record.facts.losses for c in loss.cuts if c.parameters]
 
 
 def _is_the_front(record: Record, unreached: list[Parameter]) -> bool:

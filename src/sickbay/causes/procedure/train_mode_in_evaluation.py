@@ -84,7 +84,7 @@ def _on_purpose(record: Record, modes: Modes) -> bool:
         return False
     acting = modes.evaluation_passes >= OFTEN * record.facts.run.steps
     # One unscored pass in train mode says little; a switch to train mode right before it says that it is meant.
-    return acting or adversarial(record) or modes.evaluation_in_train < 2 or modes.deliberate_train_call
+    return acting or adversarial(record) or modes.evaluation_in_train < 2
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

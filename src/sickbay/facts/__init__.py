@@ -1,0 +1,94 @@
+"""What is known about the parts of one run: the vocabulary between observing and diagnosing.
+
+Observers write these (as JSON, by `record.writer`), causes read them (typed, by `record.reader`). Every field has a
+default, so a fact that could not be observed is simply absent, and an older record still opens. Layers and
+parameters are called by their path in the user's model ("encoder.0.weight"); tensors outside any module by the
+user's variable name ("w1"). All `Place`s are in the user's own source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.loss import Broadcast, Cut, Head, LogitsThroughSoftmax, Loss, Op
+from sickbay.facts.model import Layer, Model, Parameter
+from sickbay.facts.procedure import CallPattern, Modes, Optimizer, OptimizerGroup, Scheduler, Timeline
+from sickbay.facts.run import Crash, Environment, Evaluation, Limit, Run
+from sickbay.nouns import Place
+
+__all__ = [
+    "HISTOGRAM_BINS",
+    "HISTOGRAM_DECADES",
+    "Batches",
+    "Broadcast",
+    "CallPattern",
+    "Crash",
+    "Cut",
+    "Environment",
+    "Evaluation",
+    "Facts",
+    "Head",
+    "InputScale",
+    "LabelOrder",
+    "Layer",
+    "Limit",
+    "Loader",
+    "LogitsThroughSoftmax",
+    "Loss",
+    "Model",
+    "Modes",
+    "NonfiniteBatch",
+    "Op",
+    "Optimizer",
+    "OptimizerGroup",
+    "Parameter",
+    "Run",
+    "Scheduler",
+    "Timeline",
+    "places_in",
+]
+
+HISTOGRAM_DECADES = (-12, 4)
+"""Histograms count |x| in half-decade bins from 1e-12 to 1e4, after one bin for exact zeros (and below)."""
+HISTOGRAM_BINS = 2 * (HISTOGRAM_DECADES[1] - HISTOGRAM_DECADES[0]) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All facts of one record."""
+
+    environment: Environment = field(default_factory=Environment)
+    run: Run = field(default_factory=Run)
+    models: tuple[Model, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    optimizers: tuple[Optimizer, ...] = ()
+    loaders: tuple[Loader, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    schedulers: tuple[Scheduler, ...] = ()
+    batches: Batches = field(default_factory=Batches)
+    timeline: Timeline = field(default_factory=Timeline)
+    modes: Modes = field(default_factory=Modes)
+    nonfinite: tuple[NonfiniteBatch, ...] = ()
+    labels: LabelOrder | None = None
+    inputs: tuple[InputScale, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
+    crash: Crash | None = None
+    limits: tuple[Limit, ...] = ()
+
+
+def places_in(fact: Any) -> Iterator[Place]:
+    """Every place that a fact names, however deep."""
+    if isinstance(fact, Place):
+        yield fact
+    elif isinstance(fact, (tuple, list)):
+        for item in fact:
+            yield from places_in(item)
+    elif isinstance(fact, dict):
+        for item in fact.values():
+            yield from places_in(item)
+    elif is_dataclass(fact):
+        for f in fields(fact):
+            yield from places_in(getattr(fact, f.name))

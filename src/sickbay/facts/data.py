@@ -1,0 +1,109 @@
+"""What the loaders and their batches hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sickbay.nouns import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loader:
+    index: int
+    role: str = "unknown"
+    """"train" if training steps were made from its batches, else "eval"; "unknown" if never iterated."""
+    sampler: str = ""
+    sequential: bool = False
+    batch_size: int | None = None
+    batches: int | None = None
+    samples: int | None = None
+    workers: int = 0
+    drop_last: bool = False
+    dataset: str = ""
+    built_at: Place | None = None
+    iterated_at: Place | None = None
+    epochs: int = 0
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonfiniteBatch:
+    """A batch that held NaN or infinity where it entered the model or the loss."""
+
+    role: str
+    """"input" or "target"."""
+    step: int = 0
+    batches: int = 0
+    """How many batches so far held such values."""
+    batches_seen: int = 0
+    kind: str = "nan"
+    """"nan", "inf" or "-inf"."""
+    count: int = 0
+    total: int = 0
+    rows: tuple[int, ...] = ()
+    """Sample positions within the batch, at most 16."""
+    samples: tuple[int, ...] = ()
+    """The same as data set indices, where the loader tells."""
+    columns: tuple[int, ...] = ()
+    columns_total: int = 0
+    shape: tuple[int, ...] = ()
+    place: Place | None = None
+    loss_nonfinite: bool = False
+    """The loss (or the model's output) of the same step was not finite."""
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelOrder:
+    """How class labels are ordered in the training batches."""
+
+    classes: int = 0
+    histogram: tuple[int, ...] = ()
+    batches: int = 0
+    batch_size: float = 0.0
+    distinct_mean: float = 0.0
+    """Distinct classes per batch, mean."""
+    distinct_expected: float = 0.0
+    """...expected if batches were drawn at random from the histogram."""
+    majority_mean: float = 0.0
+    majority_expected: float = 0.0
+    run_length: float = 0.0
+    """Mean length of runs of one label in the order in which samples came."""
+    run_length_expected: float = 0.0
+    sequential_sampler: bool | None = None
+    """None when batches did not come from a DataLoader."""
+    same_order_each_epoch: bool | None = None
+    loader: int | None = None
+    place: Place | None = None
+    ascending_share: float | None = None
+    """For number targets (regression; classes is 0): share of neighbouring samples whose target does not fall. About 0.5
+    when shuffled, also for most time series; 1 or 0 when the rows are sorted by the target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """Training batches by their fingerprints (of what entered the model)."""
+
+    seen: int = 0
+    distinct: int = 0
+    repeated: int = 0
+    """Batches whose very content had been seen before."""
+    in_a_row: int = 0
+    """...as the batch directly before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputScale:
+    """Statistics of what entered the model, over the first batches."""
+
+    role: str = "train"
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    mean: float = 0.0
+    std: float = 0.0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    feature_std_min: float = 0.0
+    feature_std_max: float = 0.0
+    feature_abs_mean_max: float = 0.0
+    batches: int = 0

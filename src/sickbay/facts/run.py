@@ -1,0 +1,73 @@
+"""The run as a whole: where it ran, how it was evaluated, how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sickbay.nouns import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    python: str = ""
+    torch: str = ""
+    numpy: str = ""
+    sickbay: str = ""
+    platform: str = ""
+    device: str = "cpu"
+    threads: int = 0
+    rank: int = 0
+    world_size: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One way in which the script evaluates; its numbers are the series loss/eval and accuracy/eval of that index."""
+
+    index: int
+    place: Place | None = None
+    loader: int | None = None
+    passes: int = 0
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crash:
+    """An exception that ended the script."""
+
+    kind: str = ""
+    message: str = ""
+    place: Place | None = None
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Something that was not seen, and why: becomes `not_checked` in the report."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The run as a whole; rewritten while it grows."""
+
+    script: str = ""
+    argv: tuple[str, ...] = ()
+    cwd: str = ""
+    started: float = 0.0
+    seconds: float = 0.0
+    training_seconds: float = 0.0
+    steps: int = 0
+    backwards: int = 0
+    forwards: int = 0
+    epochs: int = 0
+    steps_per_epoch: float | None = None
+    overhead_seconds: float = 0.0
+    sampled_steps: int = 0
+    exit: int | str | None = None
+    manual_updates: bool = False
+    """Weights move without any optimizer step: the script updates them by hand."""
+    autograd_grad_calls: int = 0
+    finished: bool = False

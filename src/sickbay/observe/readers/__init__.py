@@ -1,0 +1,12 @@
+"""What can be found in the trace behind a loss: one file per finding, each with a function `read(reading)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sickbay.observe.readers import broadcasts, cuts, heads, operations, squashes
+from sickbay.observe.reading import Reading
+
+
+def readers() -> tuple[Callable[[Reading], None], ...]:
+    return (operations.read, cuts.read, squashes.read, broadcasts.read, heads.read)
