@@ -18,7 +18,7 @@ from observe.watched import Run
 from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
 from sickbay.observe import activations
 from sickbay.observe.labels import _expected_majority
-from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
+from sickbay.observe.numbers import Blocks, gradient_norms, join, rows, total_norm
 
 Function = Callable[..., Run]
 
@@ -266,12 +266,20 @@ def test_blocks_of_every_size_against_one_at_a_time() -> None:
     """Also empty ones, anywhere: a sparse gradient may touch no row, and a parameter may have no elements."""
     blocks = [torch.randn(n) * 10**s for n, s in [(0, 0), (3, -6), (0, 0), (0, 0), (7, 3), (1, 0), (0, 0)]]
     blocks[4][2] = math.inf
-    seen = Blocks(blocks)
-    np.testing.assert_allclose(seen.norms(), [b.double().norm().item() for b in blocks])
-    np.testing.assert_allclose(seen.means(), [b.double().mean().item() if len(b) else 0.0 for b in blocks])
-    np.testing.assert_allclose(seen.largest(), [b.abs().max().item() if len(b) else 0.0 for b in blocks])
-    np.testing.assert_array_equal(seen.histograms(), [histogram(b) for b in blocks])
-    assert Blocks([]).norms().shape == (0,)
+    blocks[4][3:5] = 0
+    seen = Blocks([len(b) for b in blocks])
+    row = rows([join(blocks)])[0]
+    for values, pick in ((row, lambda per_block: per_block), (np.stack([row, row]), lambda per_block: per_block[1])):
+        np.testing.assert_allclose(pick(seen.norms(values)), [b.double().norm().item() for b in blocks])
+        mean, spread, largest, zeros = map(pick, seen.profile(values))
+        np.testing.assert_allclose(mean, [b.double().mean().item() if len(b) else 0.0 for b in blocks], rtol=1e-4)
+        finite = [i for i, b in enumerate(blocks) if b.isfinite().all()]
+        expected = [b.double().std(unbiased=False).item() if len(b) else 0.0 for b in blocks]
+        np.testing.assert_allclose(spread[finite], [expected[i] for i in finite], rtol=1e-4)
+        np.testing.assert_allclose(largest, [b.abs().max().item() if len(b) else 0.0 for b in blocks])
+        np.testing.assert_allclose(zeros, [(b == 0).double().mean().item() if len(b) else 0.0 for b in blocks])
+    np.testing.assert_array_equal(seen.histograms(row), [histogram(b) for b in blocks])
+    assert Blocks([]).norms(np.empty(0)).shape == (0,)
 
 
 def test_gradient_norms_of_every_kind() -> None:

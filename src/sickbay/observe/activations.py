@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from sickbay.facts import HISTOGRAM_BINS
-from sickbay.observe.numbers import Blocks
+from sickbay.observe.numbers import Array, Blocks, join, rows
 from sickbay.observe.observer import Observer
 from sickbay.observe.places import place_of
 from sickbay.observe.trace import Node
@@ -26,6 +28,7 @@ _LAYERS = frozenset(
 _FUNCTIONS = frozenset("relu relu6 leaky_relu elu selu gelu silu mish sigmoid tanh softplus hardtanh hardsigmoid hardswish prelu".split())
 ROWS, UNITS = 32, 128
 """A block is at most this many rows (samples, positions) of at most this many units."""
+STRETCH = 16
 WINDOW = 16
 """Sampled steps over which a unit must stay silent to be called dead: up to 512 rows."""
 ENOUGH_ROWS = 96
@@ -44,6 +47,19 @@ class Site:
         self.fired: deque[tuple[int, Any]] = deque(maxlen=WINDOW)
 
 
+class Look:
+    """The blocks taken in one step, end to end. The arithmetic waits."""
+
+    __slots__ = ("histograms", "joined", "key", "step")
+
+    def __init__(self, step: int, taken: dict[str, tuple[str, torch.Tensor]], histograms: bool) -> None:
+        self.step = step
+        self.key = tuple((name, kind, tuple(block.shape)) for name, (kind, block) in taken.items())
+        """Name, operation and shape of each block."""
+        self.joined = join([block for _, block in taken.values()])
+        self.histograms = histograms
+
+
 class ActivationWatch(Observer):
     """Takes a small block of each interesting output as it passes; the arithmetic waits until the step is over."""
 
@@ -53,10 +69,9 @@ class ActivationWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.taken: dict[str, tuple[str, torch.Tensor]] = {}
+        self.waiting: list[Look] = []
         self.sites: dict[str, Site] = {}
-        self.names: dict[Any, str] = {}
         self.last_layer: str = ""
-        self.used: dict[str, int] = {}
         session.on_output.append(self.passed)
         session.wanted_outputs = _FUNCTIONS | _LAYERS
 
@@ -65,7 +80,7 @@ class ActivationWatch(Observer):
         if not interesting or not node.grad or len(self.taken) >= MOST_SITES or not output.is_floating_point() or output.dim() < 2:
             return
         name = self._name(node)
-        if name not in self.taken and (block := _block(output.detach(), node.name)) is not None:
+        if name not in self.taken and (block := _block(output, node.name)) is not None:
             self.taken[name] = (node.name, block)
 
     def _name(self, node: Node) -> str:
@@ -83,48 +98,55 @@ class ActivationWatch(Observer):
         return name
 
     def step_begins(self, *_: Any) -> None:
-        self._write()
+        self._put_by()
 
     def step_closed(self, _: int) -> None:
-        self._write()
+        self._put_by()
 
-    def _write(self) -> None:
-        if not self.taken:
-            return
-        session = self.session
-        started = session.clock()
-        names = tuple(self.taken)
-        kinds = [kind for kind, _ in self.taken.values()]
-        blocks = Blocks([block for _, block in self.taken.values()])
-        exact = blocks.flat.astype(np.float64)
-        mean = blocks.means(exact)
-        spread = np.sqrt(np.maximum(blocks.means(exact * exact) - mean**2, 0))
-        write, step = session.writer.frame, session.step
-        write("activation_mean", step, names, mean)
-        write("activation_std", step, names, spread)
-        write("activation_max", step, names, blocks.largest())
-        write("activation_zero", step, names, blocks.means((exact == 0).astype(np.float64)))
-        if session.with_histograms:
-            write("activation_histogram", step, names, blocks.histograms(), HISTOGRAM_BINS)
-        self._write_units(names, kinds, blocks)
-        self.taken = {}
-        self.last_layer = ""
-        session.sample_seconds += session.clock() - started
+    def _put_by(self) -> None:
+        if self.taken:
+            session = self.session
+            started = session.clock()
+            look = Look(session.step, self.taken, session.with_histograms)
+            self.waiting.append(look)
+            session.waiting_bytes += look.joined.nbytes
+            self.taken = {}
+            self.last_layer = ""
+            session.sample_seconds += session.clock() - started
 
-    def _write_units(self, names: tuple[str, ...], kinds: list[str], blocks: Blocks) -> None:
+    def settle(self) -> None:
+        """Do the arithmetic that has waited: many steps at once cost little more than one."""
+        for key, looks in groupby(self.waiting, key=lambda look: look.key):
+            self._measure(key, list(looks))
+        self.waiting = []
+
+    def _measure(self, key: tuple[tuple[str, str, tuple[int, ...]], ...], looks: list[Look]) -> None:
+        names = tuple(name for name, _, _ in key)
+        steps = [look.step for look in looks]
+        blocks = Blocks([math.prod(shape) for _, _, shape in key])
+        values = rows([look.joined for look in looks])
+        write = self.session.writer.frames
+        for statistic, numbers in zip(("mean", "std", "max", "zero"), blocks.profile(values), strict=True):
+            write(f"activation_{statistic}", steps, names, numbers)
+        for look, row in zip(looks, values, strict=True):
+            if look.histograms:
+                write("activation_histogram", [look.step], names, blocks.histograms(row), HISTOGRAM_BINS)
+            self._units(look.step, key, row, blocks)
+
+    def _units(self, step: int, key: tuple[tuple[str, str, tuple[int, ...]], ...], row: Array, blocks: Blocks) -> None:
         dead: dict[str, float] = {}
         saturated: dict[str, float] = {}
-        for i, (name, (kind, block)) in enumerate(self.taken.items()):
-            values = blocks.flat[blocks.starts[i] : blocks.starts[i] + blocks.sizes[i]].reshape(block.shape)
+        for (name, kind, shape), start, size in zip(key, blocks.starts, blocks.sizes, strict=True):
             if kind in RECTIFIERS:
+                values = row[start : start + size].reshape(shape)
                 site = self.sites.setdefault(name, Site())
                 site.fired.append((len(values), (values > 0).any(axis=0)))
                 if (share := _dead_share(site)) is not None:
                     dead[name] = share
             elif kind in _SATURATING:
                 low, high = _SATURATING[kind]
+                values = row[start : start + size]
                 saturated[name] = float(((values < low + RAIL) | (values > high - RAIL)).mean())
-        step = self.session.step
         if dead:
             self.session.writer.frame("activation_dead", step, tuple(dead), list(dead.values()))
         if saturated:
@@ -140,20 +162,32 @@ def _dead_share(site: Site) -> float | None:
 
 
 def _block(x: torch.Tensor, op: str) -> torch.Tensor | None:
-    """At most ROWS x UNITS of an output, units last: channels of a picture or sequence, features of everything else."""
+    """At most about ROWS x UNITS of an output, units last: channels of a picture or sequence, features of everything else.
+
+    One view and one copy, whatever the shape: each further call on a step costs more than the arithmetic on it.
+    """
     if x.layout != torch.strided or not x.numel():
         return None
-    if x.dim() >= 4 or op.startswith("conv"):
-        per_axis = 3 if x.dim() == 4 else 2
-        x = x[:: _stride(x.shape[0], 4), :: _stride(x.shape[1], UNITS)]
-        x = x[(slice(None), slice(None), *(slice(None, None, _stride(n, per_axis)) for n in x.shape[2:]))]
-        return x.flatten(2).transpose(1, 2).reshape(-1, x.shape[1]).clone() if x.dim() > 2 else x.clone()
-    x = x[..., :: _stride(x.shape[-1], UNITS)]
-    if x.dim() == 2:
-        return x[:: _stride(x.shape[0], ROWS)].clone()
-    x = x[:: _stride(x.shape[0], 6)]
-    x = x[(slice(None), *(slice(None, None, _stride(n, 6)) for n in x.shape[1:-1]))]
-    return x.reshape(-1, x.shape[-1]).clone()
+    channels = x.dim() >= 4 or op.startswith("conv")
+    units = 1 if channels else x.dim() - 1
+    most = {2: (ROWS,), 3: (6, 6)}.get(x.dim(), (4, *(3 if x.dim() == 4 else 2 for _ in x.shape[2:]))) if not (channels and x.dim() == 3) else (4, 2)
+    sizes, strides = [], []
+    for dim, limit in zip((d for d in range(x.dim()) if d != units), most, strict=True):
+        step = _stride(x.shape[dim], limit)
+        sizes.append(-(-x.shape[dim] // step))
+        strides.append(step * x.stride(dim))
+    count, stride = x.shape[units], x.stride(units)
+    if count > UNITS and not channels:
+        # A few stretches of neighbours: single units far apart would each cost a cache miss.
+        sizes += [UNITS // STRETCH, STRETCH]
+        strides += [(count - STRETCH) // (UNITS // STRETCH - 1) * stride, stride]
+    else:
+        step = _stride(count, UNITS)
+        sizes.append(-(-count // step))
+        strides.append(step * stride)
+    with torch.no_grad():
+        copy = x.as_strided(sizes, strides).clone(memory_format=torch.contiguous_format)
+        return copy.view(-1, UNITS if count > UNITS and not channels else sizes[-1])
 
 
 def _stride(size: int, most: int) -> int:

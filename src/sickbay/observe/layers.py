@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +11,10 @@ import torch
 
 from sickbay import facts
 from sickbay.facts import HISTOGRAM_BINS
-from sickbay.observe.numbers import Blocks, gradient_norms, total_norm
+from sickbay.observe.numbers import Array, Blocks, gradient_norms, join, rows, total_norm
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import user_frame
-from sickbay.observe.registry import OptimizerEntry, ParameterEntry, sample, spread
+from sickbay.observe.registry import STRETCHES, OptimizerEntry, ParameterEntry, sample, spread
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -23,6 +25,42 @@ MOST_PARAMETERS = 4000
 MOST_LAYERS = 5000
 
 
+class Plan:
+    """What is looked at when one optimizer steps: the tensors it holds that have a gradient."""
+
+    __slots__ = ("blocks", "entries", "names", "refs", "whole")
+
+    def __init__(self, held: list[torch.Tensor], entries: list[ParameterEntry]) -> None:
+        self.refs = [weakref.ref(p) for p in held]
+        self.entries = entries
+        self.names = tuple(e.name for e in entries)
+        sizes = [min(p.numel() * (1 + p.is_complex()), BLOCK) for p in held]
+        self.blocks = Blocks(sizes)
+        self.whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(sizes, 1)
+
+    def fits(self, held: list[torch.Tensor]) -> bool:
+        """Still the same tensors under the same names (a model's own names may be learned late)."""
+        return len(held) == len(self.refs) and all(
+            ref() is p and entry.name == name for ref, p, entry, name in zip(self.refs, held, self.entries, self.names, strict=True)
+        )
+
+
+class Look:
+    """One optimizer step, looked at: copies of blocks before and after it. The arithmetic waits."""
+
+    __slots__ = ("after", "before", "gradient_blocks", "gradients", "norms", "plan", "step")
+
+    def __init__(self, step: int, plan: Plan, norms: Array, before: torch.Tensor, gradients: list[torch.Tensor]) -> None:
+        self.step = step
+        self.plan = plan
+        self.norms = norms
+        self.before = before
+        self.after: torch.Tensor | None = None
+        self.gradients = [join(gradients)] if gradients else []
+        """Only when histograms are due."""
+        self.gradient_blocks = Blocks([g.numel() for g in gradients])
+
+
 class LayerWatch(Observer):
     """What happens to each parameter when an optimizer steps."""
 
@@ -31,7 +69,11 @@ class LayerWatch(Observer):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.before: tuple[list[torch.Tensor], tuple[str, ...], Blocks, list[ParameterEntry]] | None = None
+        self.look: Look | None = None
+        self.held: list[torch.Tensor] = []
+        """Of the look under way."""
+        self.waiting: list[Look] = []
+        self.plans: dict[int, Plan] = {}
         self.models: dict[int, facts.Model] = {}
         self.after_backward: dict[int, bool] = {}
         """For optimizers that met only zero gradients: whether these were there after backward."""
@@ -46,7 +88,7 @@ class LayerWatch(Observer):
     # -- one optimizer step -------------------------------------------------------------------------------------
 
     def step_begins(self, optimizer: torch.optim.Optimizer, key: Any, closure: bool) -> None:
-        self.before = None
+        self.look = None
         self.closure_of = optimizer if closure else None
         if not closure:
             self._before_update(optimizer)
@@ -71,18 +113,22 @@ class LayerWatch(Observer):
         if not session.sampled:
             session.norm_seconds += session.clock() - started
             return
-        entries = [session.registry.entry(p) or session.registry.add_parameter(p, f"parameter {i}") for i, p in enumerate(held)]
-        for entry, nonzero in zip(entries, (norms != 0).tolist(), strict=True):
-            entry.reached = True
-            entry.nonzero |= nonzero
         if held:
-            names = tuple(e.name for e in entries)
-            session.writer.frame("grad_norm", session.step, names, norms)
-            if session.with_histograms:
-                gradients = Blocks([spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None])
-                session.writer.frame("grad_histogram", session.step, names, gradients.histograms(), HISTOGRAM_BINS)
-            self.before = (held, names, Blocks([spread(p, BLOCK) for p in held]), entries)
+            plan = self._plan(index, held)
+            gradients = [spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None] if session.with_histograms else []
+            self.look = Look(session.step, plan, norms, _blocks_of(held), gradients)
+            self.held = held
         session.sample_seconds += session.clock() - started
+
+    def _plan(self, optimizer: int, held: list[torch.Tensor]) -> Plan:
+        plan = self.plans.get(optimizer)
+        if plan is None or not plan.fits(held):
+            registry = self.session.registry
+            entries = [registry.entry(p) or registry.add_parameter(p, f"parameter {i}") for i, p in enumerate(held)]
+            plan = self.plans[optimizer] = Plan(held, entries)
+            for entry in entries:
+                entry.reached = True
+        return plan
 
     def _all_zero(self, entry: OptimizerEntry) -> None:
         """Every gradient is exactly zero at the step. Were they that already after backward, or did somebody clear them?"""
@@ -98,32 +144,49 @@ class LayerWatch(Observer):
 
     def step_ends(self, _: torch.optim.Optimizer) -> None:
         self.closure_of = None
-        if self.before is None:
+        if self.look is None:
             return
-        session = self.session
-        started = session.clock()
-        held, names, before, entries = self.before
-        self.before = None
-        after = Blocks([spread(p, BLOCK) for p in held])
-        weight = before.norms()
-        moved_by = after.flat.astype(np.float64) - before.flat
-        change = np.sqrt(after.sums(moved_by * moved_by))
+        started = self.session.clock()
+        self.look.after = _blocks_of(self.held)
+        self.waiting.append(self.look)
+        self.session.waiting_bytes += self.look.before.nbytes + self.look.after.nbytes
+        self.look, self.held = None, []
+        self.session.sample_seconds += self.session.clock() - started
+
+    def settle(self) -> None:
+        """Do the arithmetic that has waited: many steps at once cost little more than one."""
+        for plan, looks in groupby(self.waiting, key=lambda look: look.plan):
+            self._measure(plan, list(looks))
+        self.waiting = []
+
+    def _measure(self, plan: Plan, looks: list[Look]) -> None:
+        steps = [look.step for look in looks]
+        norms = np.stack([look.norms for look in looks])
+        before = rows([look.before for look in looks])
+        after = rows([look.after for look in looks if look.after is not None])
+        blocks, names, write = plan.blocks, plan.names, self.session.writer.frames
+        weight = blocks.norms(before)
+        moved_by = after.astype(np.float64) - before
+        change = np.sqrt(blocks.sums(moved_by * moved_by))
         # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.
         ratio = np.divide(change, weight, out=np.full_like(change, np.nan), where=weight > 0)
-        whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(before.sizes, 1)
-        session.writer.frame("update_ratio", session.step, names, ratio)
-        session.writer.frame("weight_norm", session.step, names, weight * np.sqrt(whole))
-        if session.with_histograms:
-            session.writer.frame("weight_histogram", session.step, names, after.histograms(), HISTOGRAM_BINS)
-        for entry, moved in zip(entries, (change != 0).tolist(), strict=True):
-            if moved:
-                entry.moved = True
-        session.sample_seconds += session.clock() - started
+        write("grad_norm", steps, names, norms)
+        write("update_ratio", steps, names, ratio)
+        write("weight_norm", steps, names, weight * np.sqrt(plan.whole))
+        for i, look in enumerate(looks):
+            for gradients in look.gradients:
+                counts = look.gradient_blocks.histograms(rows([gradients])[0])
+                write("grad_histogram", [look.step], names, counts, HISTOGRAM_BINS)
+                write("weight_histogram", [look.step], names, blocks.histograms(after[i]), HISTOGRAM_BINS)
+        nonzero, moved = (norms != 0).any(axis=0), (change != 0).any(axis=0)
+        for j, entry in enumerate(plan.entries):
+            entry.nonzero |= bool(nonzero[j])
+            entry.moved = True if moved[j] else entry.moved
 
     def backward_ends(self, _: torch.Tensor) -> None:
         """Parameters that no optimizer holds: does a loss reach them?"""
         session = self.session
-        if self.closure_of is not None and self.before is None:
+        if self.closure_of is not None and self.look is None:
             self._before_update(self.closure_of)
         if session.measure_norm and self.after_backward:
             self._look_after_backward()
@@ -221,6 +284,20 @@ def mode_sensitive(module: torch.nn.Module) -> bool:
     if isinstance(module, torch.nn.MultiheadAttention):
         return bool(module.dropout > 0)
     return isinstance(module, torch.nn.RReLU)
+
+
+def _blocks_of(held: list[torch.Tensor]) -> torch.Tensor:
+    """What `spread` gives of each tensor, joined; with as few calls as can be."""
+    length = BLOCK // STRETCHES
+    with torch.no_grad():
+        return join(
+            [
+                p.as_strided((STRETCHES, length), ((p.numel() - length) // (STRETCHES - 1), 1))
+                if p.numel() > BLOCK and p.is_contiguous() and not p.is_complex()
+                else spread(p, BLOCK)
+                for p in held
+            ]
+        )
 
 
 def _dense(gradient: torch.Tensor) -> torch.Tensor:

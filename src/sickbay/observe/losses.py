@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,17 +12,16 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import USER, here, key_here, key_of, kind_of, user_frame
+from sickbay.observe.predictions import Compared, compared
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 JUMP = 3.0
 """A loss this many times its running mean makes the next step a sampled one."""
-MOST_CLASSES = 64
-MOST_PREDICTIONS = 2**20
-"""Predictions are compared with targets up to this many numbers: beyond it, argmax would cost more than it tells."""
 MOST_EVALUATIONS = 16
 
 
@@ -76,7 +77,10 @@ class LossWatch(Observer):
         self.training_places: set[Any] = set()
         self.model_training = True
         self.trained_in_train_mode = False
-        self.shares: dict[str, np.ndarray[Any, Any]] = {}
+        self.waiting: list[tuple[int, Compared]] = []
+        """Predictions of sampled training steps, by step."""
+        self.evaluated: list[Array] = []
+        """Predicted classes of evaluation passes since the last step."""
 
     # -- training -----------------------------------------------------------------------------------------------
 
@@ -126,12 +130,9 @@ class LossWatch(Observer):
         count = self.session.since_step
         if count > 1:
             self.session.pulse["backwards"] = count
-        for name, counts in self.shares.items():
-            total = counts.sum()
-            if total:
-                names = tuple(str(i) for i in range(len(counts)))
-                self.session.writer.frame(name, self.session.step, names, counts / total)
-        self.shares.clear()
+        if self.evaluated:
+            _write_shares(self.session.writer.frame, "predicted_share/eval", self.session.step, self.evaluated)
+            self.evaluated = []
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class LossWatch(Observer):
         samples = call.input.shape[0] if call.input.dim() else 1
         if call.options.get("reduction") == "sum":
             loss /= max(samples, 1)
-        evaluation.add(loss, samples, self._accuracy(call, "predicted_share/eval"))
+        evaluation.add(loss, samples, self._judge_evaluation(call))
 
     def _close_evaluations(self) -> None:
         for evaluation in self.open:
@@ -199,21 +200,26 @@ class LossWatch(Observer):
 
     def _judge_training(self, call: LossCall) -> None:
         started = self.session.clock()
-        accuracy = self._accuracy(call, "predicted_share/train")
-        if accuracy is not None:
-            self.session.pulse["accuracy/train"] = accuracy
+        if (judged := compared(call)) is not None:
+            self.waiting.append((self.session.step, judged))
+            self.session.waiting_bytes += judged.predicted.nbytes + judged.target.nbytes
         self.session.sample_seconds += self.session.clock() - started
 
-    def _accuracy(self, call: LossCall, share: str) -> float | None:
-        predicted, target = _classes(call)
-        if predicted is None or target is None or not target.numel():
+    def settle(self) -> None:
+        write = self.session.writer.frame
+        for step, group in groupby(self.waiting, key=lambda item: item[0]):
+            judged = [j for _, j in group]
+            write("pulse", step, ("accuracy/train",), [judged[-1].accuracy()])
+            _write_shares(write, "predicted_share/train", step, [counts for j in judged if (counts := j.counts()) is not None])
+        self.waiting = []
+
+    def _judge_evaluation(self, call: LossCall) -> float | None:
+        judged = compared(call)
+        if judged is None:
             return None
-        classes = call.input.shape[1] if call.input.dim() > 1 and call.input.shape[1] > 1 else 2
-        if classes <= MOST_CLASSES:
-            counts = torch.bincount(predicted.reshape(-1).cpu(), minlength=classes).numpy()
-            before = self.shares.get(share)
-            self.shares[share] = counts if before is None or len(before) != len(counts) else before + counts
-        return float((predicted == target).float().mean().item())
+        if (counts := judged.counts()) is not None:
+            self.evaluated.append(counts)
+        return judged.accuracy()
 
     def finish(self) -> None:
         if self.undecided:
@@ -234,14 +240,9 @@ class LossWatch(Observer):
         self.session.writer.fact("evaluations", known)
 
 
-def _classes(call: LossCall) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """Predicted and given classes where the loss makes them plain."""
-    x, y = call.input.detach(), call.target
-    if y is None or x.numel() > MOST_PREDICTIONS:
-        return None, None
-    if call.function in ("cross_entropy", "nll_loss") and x.dim() > 1 and not y.is_floating_point() and y.dim() == x.dim() - 1:
-        return x.argmax(1), y
-    if call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits") and x.shape == y.shape:
-        threshold = 0.5 if call.function == "binary_cross_entropy" else 0.0
-        return (x > threshold).long(), (y > 0.5).long()
-    return None, None
+def _write_shares(write: Callable[..., None], family: str, step: int, counts: list[Array]) -> None:
+    """The share of each class among the predictions of one step."""
+    same = [c for c in counts if len(c) == len(counts[-1])]
+    total = np.sum(same, axis=0) if same else np.zeros(0)
+    if total.sum():
+        write(family, step, tuple(str(i) for i in range(len(total))), total / total.sum())

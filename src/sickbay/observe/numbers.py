@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,49 +17,56 @@ HISTOGRAM_SAMPLE = 1024
 
 
 class Blocks:
-    """Blocks of numbers laid end to end: `flat[starts[i]:starts[i + 1]]` is block i."""
+    """How blocks of numbers lie end to end in a row: block i is `row[starts[i]:starts[i] + sizes[i]]`.
 
-    def __init__(self, blocks: list[torch.Tensor]) -> None:
-        self.sizes = np.array([b.numel() for b in blocks], dtype=np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64) if blocks else np.empty(0, np.int64)
-        self._none_empty = bool(blocks) and bool(self.sizes.all())
-        flat = [b if b.dim() == 1 else b.reshape(-1) for b in blocks]
-        if any(b.dtype != torch.float32 for b in flat):
-            flat = [b.float() for b in flat]
-        joined = torch.cat(flat) if flat else torch.empty(0)
-        self.flat: Array = joined.cpu().numpy()
+    All methods take one row, or several rows of the same layout at once (the last axis is the row), and give a number per block.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self._none_empty = bool(len(self.sizes)) and bool(self.sizes.all())
 
     def _reduce(self, operation: np.ufunc, values: Array) -> Array:
         """Per block; reduceat itself would give an empty block its neighbour's number instead of 0."""
         if self._none_empty:
-            return np.asarray(operation.reduceat(values, self.starts))
+            return np.asarray(operation.reduceat(values, self.starts, axis=-1))
         full = self.sizes > 0
-        result = np.zeros(len(self.sizes), values.dtype)
+        result = np.zeros((*values.shape[:-1], len(self.sizes)), values.dtype)
         if full.any():
-            result[full] = operation.reduceat(values, self.starts[full])
+            result[..., full] = operation.reduceat(values, self.starts[full], axis=-1)
         return result
 
     def sums(self, values: Array) -> Array:
         return self._reduce(np.add, values)
 
-    def norms(self) -> Array:
-        exact = self.flat.astype(np.float64)
+    def norms(self, values: Array) -> Array:
+        exact = values.astype(np.float64)
         return np.sqrt(self.sums(exact * exact))
 
-    def means(self, values: Array | None = None) -> Array:
-        return self.sums(self.flat.astype(np.float64) if values is None else values) / np.maximum(self.sizes, 1)
+    def means(self, values: Array) -> Array:
+        return self.sums(values) / np.maximum(self.sizes, 1)
 
-    def largest(self) -> Array:
-        return self._reduce(np.maximum, np.abs(self.flat))
+    def profile(self, values: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, standard deviation, largest |x| and share of zeros. In single precision and around the mean: four times as
+        fast as in double, and exact to a few parts in ten thousand."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = self.means(values)
+            scratch = values - np.repeat(mean.astype(np.float32), self.sizes, axis=-1)
+            spread = np.sqrt(self.means(np.square(scratch, out=scratch)))
+        np.abs(values, out=scratch)
+        largest = self._reduce(np.maximum, scratch)
+        zeros = self._reduce(np.add, (scratch == 0).astype(np.float32))
+        return mean, spread, largest, zeros / np.maximum(self.sizes, 1)
 
-    def histograms(self) -> Array:
-        """Counts of |x| in half-decade bins, after one bin for zeros; non-finite values are in no bin.
+    def histograms(self, row: Array) -> Array:
+        """Counts of |x| of one row in half-decade bins, after one bin for zeros; non-finite values are in no bin.
 
         Of long blocks only an even part is counted, about HISTOGRAM_SAMPLE numbers each: logarithms are dear.
         """
         low, high = HISTOGRAM_DECADES
-        every = slice(None, None, max(1, len(self.flat) // max(len(self.sizes) * HISTOGRAM_SAMPLE, 1)))
-        values = np.abs(self.flat[every])
+        every = slice(None, None, max(1, len(row) // max(len(self.sizes) * HISTOGRAM_SAMPLE, 1)))
+        values = np.abs(row[every])
         with np.errstate(divide="ignore", invalid="ignore"):
             bins = np.clip(np.floor(2 * (np.log10(values) - low)), -1, 2 * (high - low) - 1) + 1
         block = np.repeat(np.arange(len(self.sizes)) * HISTOGRAM_BINS, self.sizes)[every]
@@ -67,6 +75,19 @@ class Blocks:
             block, bins = block[finite], bins[finite]
         counts = np.bincount(block + bins.astype(np.int64), minlength=len(self.sizes) * HISTOGRAM_BINS)
         return counts.reshape(len(self.sizes), HISTOGRAM_BINS)
+
+
+def join(blocks: list[torch.Tensor]) -> torch.Tensor:
+    """A copy of all blocks in one row, in single precision, where they are: one call, whatever their number."""
+    flat = [b if b.dim() == 1 else b.reshape(-1) for b in blocks]
+    if any(b.dtype != torch.float32 for b in flat):
+        flat = [b.float() for b in flat]
+    return torch.cat(flat) if flat else torch.empty(0)
+
+
+def rows(joined: list[torch.Tensor]) -> Array:
+    """Several such rows of one layout, in numpy."""
+    return np.stack([r.cpu().numpy() for r in joined])
 
 
 def gradient_norms(gradients: list[torch.Tensor]) -> Array:
@@ -84,4 +105,4 @@ def real(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def total_norm(norms: Array) -> float:
-    return math.sqrt(float(np.sum(norms.astype(np.float64) ** 2)))
+    return math.sqrt(sum(n * n for n in norms.tolist()))

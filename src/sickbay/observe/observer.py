@@ -5,14 +5,15 @@
       optimizer.zero_grad()                          zeroed
       output = model(batch)                          forward_begins, forward_ends    (outermost module only)
       loss = criterion(output, target)               loss_called
-      loss.backward()                                loss_known, backward_begins, backward_ends
-      clip_grad_norm_(model.parameters(), 1.0)       clipped
+      loss.backward()                                loss_known, backward_begins, backward_called, backward_ends
+      clip_grad_norm_(model.parameters(), 1.0)       clip_begins (sampled steps only), clipped
       optimizer.step()                               step_begins, stepped, step_ends, then step_closed, step_planned
-      scheduler.step()                               scheduled
-      autocast, GradScaler.unscale_, .step, .update  called
+      scheduler.step()                               scheduler_built, scheduled
+      autocast, GradScaler.unscale_, .step, .update  called, scaled, scaler_stepped
     model.eval(); model.train()                      mode_set
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
-    at the end, and now and then in between          report (write facts), finish
+    nn.init.normal_(layer.weight)                    initialised
+    now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
 On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `stepped`
 and what happens outside training steps is heard; `woke` is the first moment after it.
@@ -43,22 +44,28 @@ MOMENTS = (
     "loss_called",
     "loss_known",
     "backward_begins",
+    "backward_called",
     "backward_ends",
+    "clip_begins",
     "clipped",
     "norm_due",
     "step_begins",
     "stepped",
     "step_ends",
     "step_closed",
+    "settle",
     "step_planned",
     "woke",
+    "scheduler_built",
     "scheduled",
     "scaled",
+    "scaler_stepped",
     "called",
     "mode_set",
     "compiled",
     "state_loaded",
     "optimizer_built",
+    "initialised",
     "report",
     "finish",
 )

@@ -42,6 +42,11 @@ NEW_PHASES = 5000
 MANUAL_AFTER = 16
 """Backward passes without any optimizer step after which each backward counts as a step of its own."""
 SHORTEST_BEFORE_REPORT = 8
+SETTLE_STEPS, SETTLE_SECONDS, SETTLE_BYTES = 8, 1.0, 4 * 2**20
+"""Sampled steps, time and room that their numbers may take before they are worked out and written: at most so much of the
+per-layer statistics is lost when the process is killed. Losses are written every quarter second."""
+YOUNG = 64
+"""In the first steps nothing waits longer than the record's own buffers."""
 
 current: Session | None = None
 _unseen = torch._C.DisableTorchFunction
@@ -115,6 +120,10 @@ class Session:
         self._report_took = 0.0
         self._sources: set[str] = set()
         self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
+        self.waiting_bytes = 0
+        """Taken by sampled numbers that wait for their arithmetic."""
+        self._unsettled = 0
+        self._waiting_since = 0.0
         self._closing: list[Callable[[], None]] = []
 
     # -- the record ---------------------------------------------------------------------------------------------
@@ -297,6 +306,8 @@ class Session:
         own = times.own  # up to here; what closing itself takes is added at the end
         if not self.asleep:
             self.fire("step_closed", self.step)
+        if self.sampled:
+            self._settle_in_time()
         begun = self._step_started if self._step_started is not None else started
         took = max(started - begun - own, 1e-9)
         self.pulse["time/step"] = took
@@ -322,6 +333,22 @@ class Session:
         self._step_started = self.clock()
         if not self.asleep:
             self.fire("step_planned")
+
+    def _settle_in_time(self) -> None:
+        """Sampled numbers wait for their arithmetic, which is cheap for many steps at once: not long, and not when something is wrong."""
+        self._unsettled += 1
+        started = self.clock()
+        if self._unsettled == 1:
+            self._waiting_since = started
+        full = self._unsettled >= SETTLE_STEPS or self.waiting_bytes > SETTLE_BYTES
+        if full or self.loss_finite is not True or started - self._waiting_since > SETTLE_SECONDS:
+            self.settle()
+            self.sample_seconds += self.clock() - started
+
+    def settle(self) -> None:
+        """Let observers do the arithmetic that has waited."""
+        self._unsettled = self.waiting_bytes = 0
+        self.fire("settle")
 
     def abandon(self, error: BaseException) -> None:
         """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
@@ -362,12 +389,15 @@ class Session:
             self._reported = time.monotonic()
             self._report_took = self._reported - now
         if writer.due():
+            if self._unsettled and self.step < YOUNG:
+                self.settle()
             writer.flush()
 
     # -- telling and ending -------------------------------------------------------------------------------------
 
     def report(self, finished: bool = False) -> None:
         """Write all facts as they are known now."""
+        self.settle()
         self.fire("report")
         writer = self.writer
         writer.fact("run", self._run_fact(finished))

@@ -157,11 +157,13 @@ class Trace(TorchFunctionMode):
     def _pass_on(self, name: str, output: Any) -> None:
         if name not in self._session.wanted_outputs:
             return
-        first = next(_tensors((output,), None), None)
+        first = output if isinstance(output, torch.Tensor) else next(_tensors((output,), None), None)
         if first is None:
             return
         node = Node(-1, name)
-        self._locate(node, user_frame(3))
+        stack = self._session.registry.stack
+        inside_leaf = stack and not stack[-1]._modules  # then the layer says it all
+        self._locate(node, None if inside_leaf else user_frame(3))
         self._on_output(node, first)
 
     def _locate(self, node: Node, frame: FrameType | None) -> None:
@@ -211,6 +213,10 @@ class Trace(TorchFunctionMode):
         """The node that made a tensor."""
         found = self._makers.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
+
+    def made_by(self, index: int) -> torch.Tensor | None:
+        """The tensor that a node made, if the script still holds it."""
+        return next((tensor for reference, maker in self._makers.values() if maker == index and (tensor := reference()) is not None), None)
 
     def ancestors(self, index: int) -> list[Node]:
         """All nodes that a value was made from, nearest first."""

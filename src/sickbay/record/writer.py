@@ -69,17 +69,25 @@ class RecordWriter:
 
     def frame(self, family: str, step: int, names: tuple[str, ...], values: Any, width: int = 1) -> None:
         """Add one frame: `values` (len(names) x width numbers) at `step`."""
+        buffer = self._buffer(family, names, width)
+        buffer.steps.append(step)
+        buffer.data += array("f", values).tobytes() if isinstance(values, list) else np.ascontiguousarray(values, dtype="<f4").tobytes()
+        buffer.count += 1
+        self._frames += family == "pulse"
+
+    def frames(self, family: str, steps: list[int], names: tuple[str, ...], values: Any, width: int = 1) -> None:
+        """Add several frames of one family at once."""
+        buffer = self._buffer(family, names, width)
+        buffer.steps.extend(steps)
+        buffer.data += np.ascontiguousarray(values, dtype="<f4").tobytes()
+        buffer.count += len(steps)
+
+    def _buffer(self, family: str, names: tuple[str, ...], width: int) -> _Buffer:
         key = (family, names, width)
         buffer = self._layouts.get(key)
         if buffer is None:
             buffer = self._layouts[key] = _Buffer(self._new_layout(key))
-        buffer.steps.append(step)
-        if isinstance(values, list):
-            buffer.data += array("f", values).tobytes()
-        else:
-            buffer.data += np.ascontiguousarray(values, dtype="<f4").tobytes()
-        buffer.count += 1
-        self._frames += family == "pulse"
+        return buffer
 
     def fact(self, name: str, value: Any) -> None:
         """Set a field of `facts.Facts`; the latest value wins."""

@@ -1,0 +1,48 @@
+"""Predicted and given classes, where a loss function makes them plain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from sickbay.observe.numbers import Array
+from sickbay.observe.observer import LossCall
+
+MOST_CLASSES = 64
+MOST_PREDICTIONS = 2**20
+"""Predictions are compared with targets up to this many numbers: beyond it, argmax would cost more than it tells."""
+
+
+@dataclass(slots=True)
+class Compared:
+    """The predictions of one batch beside its labels; copies, so that the comparison can wait."""
+
+    predicted: torch.Tensor
+    target: torch.Tensor
+    classes: int
+
+    def accuracy(self) -> float:
+        return float(np.mean(self.predicted.cpu().numpy() == self.target.cpu().numpy()))
+
+    def counts(self) -> Array | None:
+        """How often each class was predicted."""
+        if self.classes > MOST_CLASSES:
+            return None
+        return np.bincount(self.predicted.reshape(-1).cpu().numpy(), minlength=self.classes)
+
+
+def compared(call: LossCall) -> Compared | None:
+    """What the model predicts, and what it should; None where the loss does not tell."""
+    x, y = call.input, call.target
+    if y is None or not y.numel() or x.numel() > MOST_PREDICTIONS:
+        return None
+    classes = x.shape[1] if x.dim() > 1 and x.shape[1] > 1 else 2
+    with torch.no_grad():
+        if call.function in ("cross_entropy", "nll_loss") and x.dim() > 1 and not y.is_floating_point() and y.dim() == x.dim() - 1:
+            return Compared(x.argmax(1), y.clone(), classes)
+        if call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits") and x.shape == y.shape:
+            threshold = 0.5 if call.function == "binary_cross_entropy" else 0.0
+            return Compared((x > threshold).long(), (y > 0.5).long(), classes)
+    return None
