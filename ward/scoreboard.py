@@ -62,10 +62,10 @@ class Patient:
         return (self.folder / "fixed.py").exists()
 
     @property
-    def line(self) -> tuple[str, int] | None:
-        """File and line of the mistake, where the label has them."""
-        match = re.search(r"([\w./-]+\.py):(\d+)", self.where or "")
-        return (match[1], int(match[2])) if match else None
+    def lines(self) -> set[tuple[str, int]]:
+        """File and line of the mistake, where the label has them: any of those it names ("train.py:12", "train.py:12-14")."""
+        named = re.findall(r"([\w./-]+\.py):(\d+)(?:-(\d+))?", self.where or "")
+        return {(Path(file).name, line) for file, first, last in named for line in range(int(first), int(last or first) + 1)}
 
 
 def find_patients(directories: Iterable[Path], only: Sequence[str] = (), causes: Sequence[str] = ()) -> list[Patient]:
@@ -253,7 +253,7 @@ def is_healthy_script(patient: Patient, result: Result) -> bool:
 
 def place_right(patient: Patient, result: Result) -> bool:
     file, line = result.place
-    return patient.line is not None and file is not None and Path(file).name == Path(patient.line[0]).name and line == patient.line[1]
+    return file is not None and (Path(file).name, line) in patient.lines
 
 
 def describe(result: Result, patient: Patient) -> str:
@@ -265,7 +265,7 @@ def describe(result: Result, patient: Patient) -> str:
     if is_healthy_script(patient, result):
         return f"{name}: {said}" + ("" if result.verdict == HEALTHY else "   <- FALSE ALARM")
     right = "right" if first in patient.expected else "acceptable" if first in patient.acceptable else f"WRONG, expected {'/'.join(patient.expected)}"
-    where = "" if patient.line is None else ", right place" if place_right(patient, result) else f", said {line_of(result)} not {patient.where}"
+    where = "" if not patient.lines else ", right place" if place_right(patient, result) else f", said {line_of(result)} not {patient.where}"
     return f"{name}: {said}   <- {right}{where}"
 
 
@@ -290,7 +290,7 @@ def count(
         "top1-or-acceptable": share(r.causes[:1] != [] and r.causes[0] in p.expected + p.acceptable for p, r in sick),
         "top3": share(bool(set(r.causes[:3]) & set(p.expected)) for p, r in sick),
         "verdict sick": share(r.verdict == "sick" for _, r in sick),
-        "place": share(place_right(p, r) for p, r in sick if p.line),
+        "place": share(place_right(p, r) for p, r in sick if p.lines),
         "healthy": share(r.verdict == HEALTHY for r in well),
         "healthy twins": share(r.verdict == HEALTHY for r in well if r.script == "fixed.py"),
         "healthy scripts": share(r.verdict == HEALTHY for r in well if r.script != "fixed.py"),
