@@ -35,6 +35,7 @@ from sickbay.causes.fixing import Loop, Source, mend, source_at
 from sickbay.causes.mode_sensitive import mode_sensitive
 from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
+from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Modes, Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -68,7 +69,7 @@ def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield proof(
         f"{modes.training_in_eval:,} of {modes.training_forwards:,} training passes{located(modes.training_forward_at)} ran in eval mode, {since}; "
         f"affected: {listed(layers)}",
-        modes.training_forward_at,
+        uncalled_at(record, modes.training_forward_at, "train") or modes.eval_called_at or modes.training_forward_at,
         (modes.training_in_eval_first or 0, modes.training_in_eval_last or record.facts.run.steps),
         passes=modes.training_in_eval,
         all_passes=modes.training_forwards,
@@ -107,6 +108,8 @@ def _stepping(record: Record, modes: Modes) -> set[int | None]:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     modes = record.facts.modes
     place = modes.training_forward_at
+    if (parentheses := call_it(record, place, "train")) is not None:
+        return parentheses
     name = model_name(record, place, modes.eval_called_at)
     source = source_at(record, place)
     diff = ""

@@ -29,6 +29,7 @@ from sickbay.causes.evidence import proof, times
 from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.registry import cause
+from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Optimizer
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -49,7 +50,7 @@ def missing_backward(record: Record, signs: Signs) -> Iterator[Evidence]:
     for o in _empty(record):
         yield proof(
             f"`{optimizer_name(record, o)}` makes {times(o.steps, 'step')} without any gradient: the run has no backward pass",
-            o.stepped_at,
+            uncalled_at(record, o.stepped_at, "backward") or o.stepped_at,
             steps_made=o.steps,
         )
 
@@ -62,6 +63,8 @@ def _empty(record: Record) -> list[Optimizer]:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = next((o.stepped_at for o in _empty(record)), None)
+    if (parentheses := call_it(record, place, "backward")) is not None:
+        return parentheses
     source = source_at(record, place)
     statement = source.statement(place.line) if source is not None and place is not None else None
     diff = source.diff(source.before(statement, "loss.backward()")) if source is not None and statement is not None else ""

@@ -36,6 +36,7 @@ from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
+from sickbay.causes.uncalled import uncalled
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -137,13 +138,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 
 
 def _bare(source: Source, name: str) -> ast.expr | None:
-    """`opt.step` as a whole statement."""
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute) or node.value.attr != "step":
-            continue
-        if source.segment(node.value.value) in (name, name.removeprefix("self.")) or name == "optimizer":
-            return node.value
-    return None
+    return uncalled(source, "step", "" if name == "optimizer" else name)
 
 
 def _wrong(source: Source, place: Place | None, name: str, record: Record, idle: Optimizer) -> Edit | None:

@@ -36,6 +36,7 @@ from sickbay.causes.evidence import listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, mend, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.registry import cause
+from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -72,7 +73,7 @@ def missing_zero_grad(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
         steps = (optimizer.stale_first or 0, optimizer.stale_last or record.facts.run.steps)
         kind = proof if share >= MOSTLY else strong
-        yield kind(text, _backward_place(record, optimizer), steps, share=share, stale=optimizer.stale_intervals)
+        yield kind(text, _place(record, optimizer), steps, share=share, stale=optimizer.stale_intervals)
 
 
 def _stale(record: Record) -> list[Optimizer]:
@@ -96,17 +97,19 @@ def _loss(record: Record, o: Optimizer) -> Loss | None:
     return next((x for x in record.facts.losses if o.index in x.optimizers), None)
 
 
-def _backward_place(record: Record, o: Optimizer) -> Place | None:
-    if o.stale_parameters and o.zeroed_at is not None:
-        return o.zeroed_at  # the call that clears only a part
+def _place(record: Record, o: Optimizer) -> Place | None:
+    """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds."""
     loss = _loss(record, o)
-    return (loss.backward_at if loss is not None else None) or o.stepped_at
+    backward = (loss.backward_at if loss is not None else None) or o.stepped_at
+    return o.zeroed_at or uncalled_at(record, backward, "zero_grad") or backward
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     optimizer = next(iter(_stale(record)), None)
     if optimizer is None:
         return Fix("clear the gradients before each backward", "optimizer.zero_grad()")
+    if optimizer.zeroed_at is None and (parentheses := call_it(record, optimizer.stepped_at, "zero_grad")) is not None:
+        return parentheses
     line = f"{optimizer_name(record, optimizer)}.zero_grad()"
     accumulates = (optimizer.backwards_per_step or 1) > 1.5
     diff = "" if accumulates else _before_backward(record, optimizer, line)

@@ -38,6 +38,7 @@ from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver
 from sickbay.causes.mode_sensitive import mode_sensitive
 from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
+from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Modes
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -65,7 +66,7 @@ def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]
     yield proof(
         f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode; "
         f"affected: {listed(layers)}",
-        modes.evaluation_forward_at,
+        uncalled_at(record, modes.evaluation_forward_at, "eval") or modes.evaluation_forward_at,
         (modes.evaluation_in_train_first or 0, modes.evaluation_in_train_last or record.facts.run.steps),
         passes=modes.evaluation_in_train,
         all_passes=modes.evaluation_passes,
@@ -90,6 +91,8 @@ def _on_purpose(record: Record, modes: Modes) -> bool:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     modes = record.facts.modes
     place = modes.evaluation_forward_at
+    if (parentheses := call_it(record, place, "eval")) is not None:
+        return parentheses
     name = model_name(record, place, modes.train_called_at)
     source = source_at(record, place)
     snippet = f"{name or 'model'}.eval()   # before the evaluation\n{name or 'model'}.train()  # after it"
