@@ -99,11 +99,13 @@ def test_a_dead_layer_at_step_zero_speaks_against_the_rate() -> None:
         (("lr=0.1", "lr=0.1"), "optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)"),
         (("lr=0.1", "lr=LR"), "EPOCHS, LR = 3, 0.01"),
         (("lr=0.1", "lr=args.lr"), 'parser.add_argument("--lr", type=float, default=0.01)'),
+        (("lr=0.1", 'lr=config["lr"]'), 'config = {"epochs": 3, "lr": 0.01}'),
         (("lr=0.1", 'lr=config["rate"]'), None),
     ],
 )
 def test_the_fix_changes_the_number_where_it_was_written(change: tuple[str, str], fixed: str | None) -> None:
-    head = {"lr=LR": "EPOCHS, LR = 3, 0.1\n", "lr=args.lr": 'parser.add_argument("--lr", type=float, default=0.1)\n'}.get(change[1], "")
+    head = {"lr=LR": "EPOCHS, LR = 3, 0.1\n", "lr=args.lr": 'parser.add_argument("--lr", type=float, default=0.1)\n'}
+    head = (head | {'lr=config["lr"]': 'config = {"epochs": 3, "lr": 0.1}\n'}).get(change[1], "")
     record = run(np.concatenate([noisy(1, 0.1, 20), noisy(9, 1, 100)]), ratio=0.5, source=head + LOOP.replace(*change))
     fix = assert_suspects(record, "lr-too-high").fix
     assert (added(fix.diff) == [fixed]) if fixed else (fix.diff == "lr=0.01" and fix.safety == "advice")

@@ -23,10 +23,11 @@ def optimizer_name(record: Record, optimizer: Optimizer) -> str:
                         if method == "step" and call.args and "scaler" in ast.unparse(owner).lower()
                         else source.segment(owner)
                     )
-    return optimizer.variable or _assigned(record, optimizer.built_at) or "optimizer"
+    return optimizer.variable or assigned(record, optimizer.built_at) or "optimizer"
 
 
-def _assigned(record: Record, place: Place | None) -> str:
+def assigned(record: Record, place: Place | None) -> str:
+    """The name that the statement at a place gives to what it makes."""
     source = source_at(record, place)
     statement = source.statement(place.line) if source is not None and place is not None else None
     if source is not None and isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(statement.targets[0], ast.Tuple):
@@ -87,11 +88,12 @@ def learning_rate(source: Source, call: ast.Call) -> tuple[ast.Constant | None, 
     if is_number(value):
         return value, source.segment(value)
     text = source.segment(value)
-    found = _named_numbers(source, text.rpartition(".")[2])
+    key = value.slice if isinstance(value, ast.Subscript) else None  # config["lr"]
+    found = named_numbers(source, str(key.value) if isinstance(key, ast.Constant) else text.rpartition(".")[2])
     return (found[0] if len(found) == 1 else None), text
 
 
-def _named_numbers(source: Source, name: str) -> list[ast.Constant]:
+def named_numbers(source: Source, name: str) -> list[ast.Constant]:
     """Numbers given to a name anywhere in the file: assignments, defaults, keyword arguments, dict entries, --options."""
     found: list[ast.Constant] = []
     for node in ast.walk(source.tree):
