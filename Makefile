@@ -38,7 +38,7 @@ check: $(VENV)/.ready ## ruff, ruff format, mypy --strict
 	@echo "==> mypy --strict src"
 	@$(BIN)/mypy --strict src
 
-pytest: $(VENV)/.ready $(VENV)/.browser ## the tests alone
+pytest: $(VENV)/.frameworks $(VENV)/.browser ## the tests alone
 	@echo "==> pytest"
 	@$(BIN)/python -m pytest $(PYTEST)
 
@@ -58,7 +58,7 @@ docs: $(VENV)/.ready ## write the catalogue's reference pages into docs/referenc
 build: $(VENV)/.ready ## wheel and sdist into dist/
 	@$(BIN)/python -m build --outdir dist
 
-setup: $(VENV)/.ready $(VENV)/.browser ## only set up
+setup: $(VENV)/.frameworks $(VENV)/.browser ## only set up
 
 clean: ## remove everything that make made, and nothing else
 	rm -rf $(VENV) dist build node_modules docs/reference/causes ward/results.json bench/results.json
@@ -88,6 +88,11 @@ $(VENV)/.ready: $(VENV)/.created pyproject.toml constraints.txt hatch_build.py p
 	@echo "==> installing sickbay and its development tools into $(VENV) (torch is large: this takes a few minutes once)"
 	@$(BIN)/python -m pip install --progress-bar off -c constraints.txt -e '.[dev]'
 	@$(SICKBAY) --version
+	@touch $@
+
+$(VENV)/.frameworks: $(VENV)/.ready
+	@echo "==> installing Lightning, transformers and accelerate, whose trainers the tests watch"
+	@$(BIN)/python -m pip install --progress-bar off --quiet -c constraints.txt -e '.[frameworks]'
 	@touch $@
 
 # The tools that `make bench` compares with; one that does not install is left out of the table.
