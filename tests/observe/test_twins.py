@@ -330,3 +330,26 @@ def test_binary_losses_are_judged(function: Function) -> None:
     seen = function(train).record.series("accuracy/train")
     np.testing.assert_allclose(seen.values, [right] * len(seen), rtol=1e-6)
     assert len(seen) == 2
+
+
+def test_weights_that_the_script_moves_by_hand(function: Function) -> None:
+    """Without an optimizer a step lasts from one backward to the next; the last one's update is not seen."""
+    seen: list[tuple[float, float]] = []
+
+    def train() -> None:
+        weight = torch.randn(6, 4, requires_grad=True)
+        x = torch.randn(32, 6)
+        for _ in range(6):
+            (x @ weight).pow(2).mean().backward()
+            assert weight.grad is not None
+            with torch.no_grad():
+                before = weight.clone()
+                weight -= 0.1 * weight.grad
+                seen.append((weight.grad.norm().item(), ((weight - before).norm() / before.norm()).item()))
+            weight.grad = None
+
+    record = function(train).record
+    gradients, ratios = record.family("grad_norm"), record.family("update_ratio")
+    assert gradients.names == ("weight",) and len(gradients.steps) >= 3
+    np.testing.assert_allclose(gradients.values[:, 0], [seen[i][0] for i in gradients.steps], rtol=1e-4)
+    np.testing.assert_allclose(ratios.values[:, 0], [seen[i][1] for i in ratios.steps], rtol=1e-4)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BLOCK = 1024
 """Elements looked at per tensor for weights, updates and histograms; gradient norms are of whole tensors."""
 MOST_PARAMETERS = 4000
+NO_OPTIMIZER = -1
 MOST_LAYERS = 5000
 
 
@@ -70,8 +71,7 @@ class LayerWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.look: Look | None = None
-        self.held: list[torch.Tensor] = []
-        """Of the look under way."""
+        """Under way: the weights are not yet updated."""
         self.waiting: list[Look] = []
         self.plans: dict[int, Plan] = {}
         self.models: dict[int, facts.Model] = {}
@@ -103,22 +103,37 @@ class LayerWatch(Observer):
         if not session.measure_norm:
             return
         started = session.clock()
-        index = session.registry.optimizer(optimizer).index
+        entry = session.registry.optimizer(optimizer)
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None][:MOST_PARAMETERS]
-        norms = gradient_norms([p.grad for p in held if p.grad is not None])
+        norms = self._norms(held, f"grad_norm@{entry.index}" if entry.index else "grad_norm")
         if len(norms) and not norms.any():
-            self._all_zero(session.registry.optimizer(optimizer))
-        if len(norms):
-            session.pulse[f"grad_norm@{index}" if index else "grad_norm"] = total_norm(norms)
+            self._all_zero(entry)
         if not session.sampled:
             session.norm_seconds += session.clock() - started
             return
         if held:
-            plan = self._plan(index, held)
-            gradients = [spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None] if session.with_histograms else []
-            self.look = Look(session.step, plan, norms, _blocks_of(held), gradients)
-            self.held = held
+            self.look = self._begin(entry.index, held, norms)
         session.sample_seconds += session.clock() - started
+
+    def _norms(self, held: list[torch.Tensor], series: str) -> Array:
+        norms = gradient_norms([p.grad for p in held if p.grad is not None])
+        if len(norms):
+            self.session.pulse[series] = total_norm(norms)
+        return norms
+
+    def _begin(self, optimizer: int, held: list[torch.Tensor], norms: Array) -> Look:
+        gradients = [spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None] if self.session.with_histograms else []
+        return Look(self.session.step, self._plan(optimizer, held), norms, _blocks_of(held), gradients)
+
+    def _end(self, look: Look) -> None:
+        """The weights have been updated."""
+        started = self.session.clock()
+        held = [p for ref in look.plan.refs if (p := ref()) is not None]
+        if len(held) == len(look.plan.refs):
+            look.after = _blocks_of(held)
+            self.waiting.append(look)
+            self.session.waiting_bytes += look.before.nbytes + look.after.nbytes
+        self.session.sample_seconds += self.session.clock() - started
 
     def _plan(self, optimizer: int, held: list[torch.Tensor]) -> Plan:
         plan = self.plans.get(optimizer)
@@ -144,14 +159,24 @@ class LayerWatch(Observer):
 
     def step_ends(self, _: torch.optim.Optimizer) -> None:
         self.closure_of = None
-        if self.look is None:
-            return
-        started = self.session.clock()
-        self.look.after = _blocks_of(self.held)
-        self.waiting.append(self.look)
-        self.session.waiting_bytes += self.look.before.nbytes + self.look.after.nbytes
-        self.look, self.held = None, []
-        self.session.sample_seconds += self.session.clock() - started
+        if self.look is not None:
+            self._end(self.look)
+            self.look = None
+
+    # -- without optimizer --------------------------------------------------------------------------------------
+
+    def _by_hand(self) -> None:
+        """Nothing but the script itself moves the weights: the step is the time from one backward to the next."""
+        held = [tensor for tensor, _ in self.session.registry.entries() if tensor.grad is not None][:MOST_PARAMETERS]
+        if held and self.look is None:
+            self.look = self._begin(NO_OPTIMIZER, held, self._norms(held, "grad_norm"))
+
+    def loss_known(self, *_: Any) -> None:
+        if self.look is not None and self.look.plan is self.plans.get(NO_OPTIMIZER):
+            self._end(self.look)
+            self.look = None
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
         """Do the arithmetic that has waited: many steps at once cost little more than one."""
@@ -198,6 +223,8 @@ class LayerWatch(Observer):
                 entry.reached = True
             if entry.reached and not entry.nonzero and entry.optimizer is None and tensor.grad is not None:
                 entry.nonzero = bool(torch.count_nonzero(_dense(tensor.grad)))
+        if not session.registry.optimizers:
+            self._by_hand()
         session.sample_seconds += session.clock() - started
 
     def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
