@@ -13,31 +13,71 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
-from sickbay.facts.loss import Broadcast, Cut, Head, LogitsThroughSoftmax, Loss, Op
-from sickbay.facts.model import Layer, Model, Parameter
-from sickbay.facts.procedure import CallPattern, Modes, Optimizer, OptimizerGroup, Scheduler, Timeline
+from sickbay.facts.loss import (
+    Broadcast,
+    ClassOrder,
+    Cut,
+    FirstInvalid,
+    Fragile,
+    Head,
+    LinearMap,
+    LogitsThroughSoftmax,
+    Loss,
+    Masked,
+    Op,
+    Values,
+    Waist,
+)
+from sickbay.facts.model import CheckpointRead, FirstLoss, Layer, Model, Parameter, StateLoad, Weight
+from sickbay.facts.probes import BatchMixing, BatchStatistics, FutureLeak, Probes, SignalGrowth
+from sickbay.facts.procedure import (
+    Accumulation,
+    CallPattern,
+    Clipping,
+    Kept,
+    Modes,
+    Optimizer,
+    OptimizerGroup,
+    Precision,
+    Rebuilt,
+    Scheduler,
+    Timeline,
+)
 from sickbay.facts.run import Crash, Environment, Evaluation, Limit, Run
 from sickbay.nouns import Place
 
 __all__ = [
     "HISTOGRAM_BINS",
     "HISTOGRAM_DECADES",
+    "Accumulation",
+    "BatchMixing",
+    "BatchStatistics",
     "Batches",
     "Broadcast",
     "CallPattern",
+    "CheckpointRead",
+    "ClassOrder",
+    "Clipping",
     "Crash",
     "Cut",
     "Environment",
     "Evaluation",
     "Facts",
+    "FirstInvalid",
+    "FirstLoss",
+    "Fragile",
+    "FutureLeak",
     "Head",
     "InputScale",
+    "Kept",
     "LabelOrder",
     "Layer",
     "Limit",
+    "LinearMap",
     "Loader",
     "LogitsThroughSoftmax",
     "Loss",
+    "Masked",
     "Model",
     "Modes",
     "NonfiniteBatch",
@@ -45,9 +85,17 @@ __all__ = [
     "Optimizer",
     "OptimizerGroup",
     "Parameter",
+    "Precision",
+    "Probes",
+    "Rebuilt",
     "Run",
     "Scheduler",
+    "SignalGrowth",
+    "StateLoad",
     "Timeline",
+    "Values",
+    "Waist",
+    "Weight",
     "places_in",
 ]
 
@@ -68,7 +116,13 @@ class Facts:
     loaders: tuple[Loader, ...] = ()
     losses: tuple[Loss, ...] = ()
     schedulers: tuple[Scheduler, ...] = ()
+    accumulations: tuple[Accumulation, ...] = ()
+    clippings: tuple[Clipping, ...] = ()
+    precision: Precision = field(default_factory=Precision)
+    kept: tuple[Kept, ...] = ()
+    rebuilt: tuple[Rebuilt, ...] = ()
     batches: Batches = field(default_factory=Batches)
+    probes: Probes = field(default_factory=Probes)
     timeline: Timeline = field(default_factory=Timeline)
     modes: Modes = field(default_factory=Modes)
     nonfinite: tuple[NonfiniteBatch, ...] = ()
@@ -76,7 +130,18 @@ class Facts:
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     crash: Crash | None = None
+    class_order: tuple[ClassOrder, ...] = ()
+    refused: Head | None = None
+    """What fed the loss function that ended the run with an exception, where the step was traced."""
+    unused_loss: FirstInvalid | None = None
+    """Of a training loss that was not finite and that the script then did not use (it stopped, or left the step out)."""
+    masked: tuple[Masked, ...] = ()
+    """Steps and gradients that were left out because they were not finite."""
     limits: tuple[Limit, ...] = ()
+    weights: tuple[Weight, ...] = ()
+    first_losses: tuple[FirstLoss, ...] = ()
+    checkpoints: tuple[CheckpointRead, ...] = ()
+    state_loads: tuple[StateLoad, ...] = ()
 
 
 def places_in(fact: Any) -> Iterator[Place]:

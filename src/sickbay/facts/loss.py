@@ -18,6 +18,28 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """The numbers that a tensor held, over all reads of it so far."""
+
+    count: int = 0
+    """How many numbers were looked at; non-finite ones are left out of everything below."""
+    minimum: float = 0.0
+    maximum: float = 0.0
+    mean: float = 0.0
+    std: float = 0.0
+    whole: bool = False
+    """Every number is a whole number."""
+    distinct: tuple[int, ...] = ()
+    """The different whole numbers, in order; empty when they are too many (over 100) or not whole."""
+    zeros: float = 0.0
+    """Share of exact zeros."""
+    row_sum: tuple[float, float] | None = None
+    """Smallest and largest sum over the second dimension (classes)."""
+    row_logsumexp: tuple[float, float] | None = None
+    """...and of its log-sum-exp: zero for log-probabilities."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """A known loss function (F.cross_entropy, nn.MSELoss...) that feeds a training loss."""
 
@@ -36,6 +58,113 @@ class Head:
     label_smoothing: float = 0.0
     fed_by: tuple[Op, ...] = ()
     """The operations that made its input, nearest first, shape-only operations left out."""
+    raw: bool = False
+    """The input is a layer's own output: nothing after it scales it, or it is only clamped."""
+    input: Values | None = None
+    target: Values | None = None
+    target_source: Values | None = None
+    """What the target was before the script cast it to integers in the step itself (`y.long()`)."""
+    target_is_input: bool = False
+    """The target also went through the model (autoencoders)."""
+    shared_input: bool = False
+    """The input also reaches the loss by another way than through this function."""
+    weighted: bool = False
+    """A weight was given for each value: it may hide some of them."""
+    bounds: tuple[float, float] | None = None
+    """Where the nearest operation is a bounded activation: its range."""
+    outside: float = 0.0
+    """Share of the targets outside these bounds."""
+    unreachable: float = 0.0
+    """Share of the targets' variance that lies outside these bounds: no prediction can explain it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassOrder:
+    """Whether whole-number targets of a regression loss are ordered in the data: do inputs of 2 and 3 resemble each other more than of 2 and 9?"""
+
+    place: Place | None = None
+    classes: int = 0
+    samples: int = 0
+    correlation: float = 0.0
+    """Rank correlation, over all pairs of targets, of the difference of the numbers with the distance of the mean inputs."""
+    separation: float = 0.0
+    """Distance of the mean inputs against what chance alone would give."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragile:
+    """An operation on the way to the loss, written by hand, that has values at which it or its slope is infinite."""
+
+    op: str
+    """"log", "sqrt", "div", "exp"..."""
+    place: Place | None = None
+    call: str = ""
+    made_from: Op | None = None
+    """What made its argument (for a division: the divisor), past constants added, subtracted or clamped."""
+    raw: bool = False
+    """That is a layer's own output."""
+    alone: bool = False
+    """Only logarithms use that output on the way to the loss."""
+    feeds: tuple[str, ...] = ()
+    """The operations that use the result."""
+    guarded: bool = False
+    """A constant is added to the argument, or it is clamped."""
+    complement: bool = False
+    """The argument is one minus something."""
+    lowest: float | None = None
+    highest: float | None = None
+    """Of the argument, over all reads."""
+    touched: int = 0
+    """Reads in which the argument reached such a value."""
+    reads: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstInvalid:
+    """Where NaN or infinity first came up behind one loss. Written once, at the first such step."""
+
+    step: int = 0
+    origin: str = "unknown"
+    """"operation": finite values went in, others came out; "parameter": the weights were not finite already; "data"; "unknown"."""
+    op: str = ""
+    place: Place | None = None
+    call: str = ""
+    kind: str = ""
+    """"nan", "inf" or "-inf": what the operation gave."""
+    in_layer: bool = False
+    """The operation is that of a torch layer (Linear, Conv2d...), not written by hand."""
+    backward: bool = False
+    """The loss was finite; its gradient was not."""
+    lowest: float | None = None
+    highest: float | None = None
+    """Of what went into the operation."""
+    name: str = ""
+    """Of the parameter, if one was the origin."""
+    parameters_finite: bool | None = None
+    """Whether all weights were finite when it happened."""
+    traced: bool = False
+    """The very step was traced; otherwise the operation was found in autograd's graph and its line in an earlier trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked:
+    """Values that were not finite and were hidden: replaced on the way to the loss, or the step left out."""
+
+    way: str
+    """"replaced" (nan_to_num, where...), "skipped" (no backward), "gradient" (replaced after backward), "dropped" (backward, but no step)."""
+    op: str = ""
+    place: Place | None = None
+    call: str = ""
+    times: int = 0
+    """How often values there were seen to be not finite."""
+    looks: int = 0
+    """How often they were looked at."""
+    first: int = 0
+    last: int = 0
+    origin: str = "unknown"
+    """As in `FirstInvalid`."""
+    origin_op: str = ""
+    origin_at: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +204,44 @@ class LogitsThroughSoftmax:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinearMap:
+    """One weight at work in the forward pass: a linear layer, a convolution or a matrix product with a parameter."""
+
+    parameter: str
+    op: str
+    place: Place | None = None
+    trainable: bool = True
+    unit_axis: int = 0
+    """Which axis of the weight counts its output units."""
+    inputs: int = 0
+    """Features or channels that go in."""
+    outputs: int = 0
+    fan_in: int = 0
+    """Values that one output is a sum of."""
+    grouped: bool = False
+    """A convolution in groups (depthwise): it does not mix all channels."""
+    follows: tuple[str, ...] = ()
+    """The weights of earlier maps that its whole input is an affine function of: nothing bends the values in between."""
+    after_map: bool = False
+    """Its input was made from the output of some earlier map, bent or not."""
+    followed_by: tuple[str, ...] = ()
+    """The first operations on its output that do more than shape, shift or scale it ("relu", "layer_norm", "cross_entropy")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waist:
+    """The narrowest value that everything on its way from the data to a prediction has to pass."""
+
+    op: Op
+    width: int = 0
+    """Numbers per sample."""
+    outputs: int = 0
+    """...of the prediction."""
+    rebuilds: bool = False
+    """The prediction is compared with the input itself: an autoencoder, which is narrow on purpose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
     """One place in the user's source that starts backward passes: a training loss."""
 
@@ -95,3 +262,11 @@ class Loss:
     graph_reads: int = 0
     activations: tuple[Op, ...] = ()
     """Activation functions seen in the graph, in forward order."""
+    linear_maps: tuple[LinearMap, ...] = ()
+    """The weights that make up the model, in forward order."""
+    by_hand: tuple[Head, ...] = ()
+    """Differences of a prediction and a given target that the script squares or takes the size of itself; `function` is "difference"."""
+    waists: tuple[Waist, ...] = ()
+    fragile: tuple[Fragile, ...] = ()
+    invalid: tuple[FirstInvalid, ...] = ()
+    masked: tuple[Masked, ...] = ()

@@ -72,13 +72,172 @@ class Scheduler:
     """A learning-rate scheduler and how it is driven."""
 
     kind: str
+    variable: str = ""
+    """What the user calls it, where a call of its step() shows it."""
+    optimizer: int | None = None
+    """Index of the optimizer whose rate it sets."""
+    built_at: Place | None = None
     stepped_at: Place | None = None
+    also_stepped_at: tuple[Place, ...] = ()
+    """Further lines that step it."""
     steps: int = 0
     """Times the script called its step()."""
     optimizer_steps: int = 0
-    """Optimizer steps over the same time."""
+    """Steps of its optimizer since it was built."""
+    stepped_gaps: int = 0
+    """Times between two steps of its optimizer in which it was stepped..."""
+    doubled_gaps: int = 0
+    """...and in which it was stepped twice or more."""
+    before_first: int = 0
+    """Calls before its optimizer's first step."""
+    part: bool = False
+    """Another scheduler (SequentialLR, ChainedScheduler) steps it."""
+    observed: bool = True
+    """Its step() is one that we see: not a method of the user's own that replaces torch's."""
     settings: dict[str, float] = field(default_factory=dict)
     """Its own numbers: step_size, gamma, T_max, total_steps, first and last milestone..."""
+    mode: str = ""
+    """Of ReduceLROnPlateau: "min" or "max", with what it was given and how often it cut the rate."""
+    metric_first: float | None = None
+    metric_last: float | None = None
+    metric_lowest: float | None = None
+    metric_highest: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accumulation:
+    """How the gradients of several backward passes come together in one step of an optimizer."""
+
+    loss: int = 0
+    """Index of the loss that is differentiated again and again."""
+    optimizer: int = 0
+    steps: int = 0
+    """Steps that were observed."""
+    backwards: int = 0
+    """Backward passes per step: the most usual number..."""
+    regular: int = 0
+    """...and how many steps had just that many."""
+    retained: int = 0
+    """Backward passes with retain_graph=True: several losses may come from one forward pass."""
+    rows: int | None = None
+    """Samples per backward pass."""
+    scale: float | None = None
+    """The factor on the mean over the batch that the loss is: 1 for a plain mean, 0.25 for `loss / 4`, None for a sum or if unknown."""
+    kept: float | None = None
+    """What was left of the gradient when the step came, as a share: below 1 if it was divided or clipped after backward."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clipping:
+    """One line of the user's that clips gradients."""
+
+    index: int = 0
+    kind: str = ""
+    """"norm", "value", or "hand" for a function of the user's that scales gradients to a fixed norm."""
+    place: Place | None = None
+    limit: float | None = None
+    calls: int = 0
+    in_time: int = 0
+    """Calls with the last backward before them and the step after them."""
+    too_early: int = 0
+    """Calls before the backward whose gradients the step used."""
+    too_late: int = 0
+    """Calls after the step had used the gradients and before they were cleared or added to."""
+    empty: int = 0
+    """Looks that found no gradient, or only zeros, in what was given."""
+    looks: int = 0
+    """Calls whose tensors were looked at."""
+    tensors: int | None = None
+    """How many tensors were given; 0 for a generator that was used up."""
+    foreign: int = 0
+    """Steps after it of optimizers that hold none of the tensors."""
+    shared: int = 0
+    """...and of optimizers that hold some of them."""
+    clipped_share: float | None = None
+    """Of value clipping: share of gradient elements beyond the limit, median over looks."""
+    cut: float | None = None
+    """Of clipping by hand: the norm after backward as a multiple of what the step used, median over looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """Numbers of half precision: autocast, loss scaling, low-precision weights."""
+
+    autocast: str = ""
+    """Type in which training's forward passes were computed: "float16", "bfloat16" or ""."""
+    autocast_at: Place | None = None
+    autocast_steps: int = 0
+    weights: str = ""
+    """Type of the weights that an optimizer steps, if it is a half-precision one."""
+    epsilon: float | None = None
+    """The optimizer's epsilon, if it is zero in the type of the weights."""
+    scaler: bool = False
+    """A GradScaler that is switched on was used."""
+    scaled_backwards: int = 0
+    plain_backwards: int = 0
+    """Backward passes of losses that the scaler had not scaled."""
+    plain_at: Place | None = None
+    scaler_steps: int = 0
+    skipped: int = 0
+    """scaler.step() calls that left the optimizer alone, because a gradient was not finite."""
+    skipped_late: int = 0
+    """...of these, within the last half of all calls so far."""
+    raw_steps: int = 0
+    """Optimizer steps outside scaler.step() on gradients that were still scaled."""
+    raw_at: Place | None = None
+    clips_scaled: int = 0
+    """Clipping of gradients that were still scaled."""
+    clip_at: Place | None = None
+    first_scale: float | None = None
+    last_scale: float | None = None
+    looks: int = 0
+    """Steps on which gradients and weights were looked at."""
+    zero_share: float | None = None
+    """Share of gradient elements that are exactly zero in layers that have others, median over looks."""
+    tiny_share: float | None = None
+    """Share of the non-zero ones below the smallest normal number of half precision (6e-5), median over looks."""
+    lost_share: float | None = None
+    """Of low-precision weights with a gradient: share that a step left as they were, median over looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Graphs of earlier steps that are still alive: what a loss tensor that is kept brings with it."""
+
+    loss: int = 0
+    marked: int = 0
+    """Losses whose graph was marked when backward began."""
+    alive: int = 0
+    """The most of them that were alive at once, two steps and more after their own."""
+    alive_last: int = 0
+    oldest: int = 0
+    """The greatest age, in steps, of one that was alive."""
+    retain: int = 0
+    """Backward passes with retain_graph=True."""
+    backwards: int = 0
+    graph_first: int | None = None
+    """Operations in the graph behind the loss when first counted..."""
+    graph_last: int | None = None
+    """...and last."""
+    graph_counts: int = 0
+    graph_growths: int = 0
+    """Counts that were larger than the one before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """An optimizer that is made anew on the same line, for the same tensors, while training goes on."""
+
+    built_at: Place | None = None
+    kind: str = ""
+    stateful: bool = False
+    """It keeps running averages or momentum, which a new one does not have."""
+    times: int = 0
+    """Times it was made for tensors that its predecessor had stepped and nobody else had changed since."""
+    steps: float = 0.0
+    """Steps that one lived for, mean."""
+    rate_changed: int = 0
+    """...of these, with another learning rate than the one before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

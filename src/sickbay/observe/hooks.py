@@ -11,7 +11,8 @@ import importlib
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -228,6 +229,9 @@ def _backward(session: Session, patches: Patches) -> None:
             if loss is None:
                 return original(tensors, *args, **kwargs)
             session.backward_begins(loss, key_here())
+            if not session.asleep:
+                given, retain, create = (args + (None, None, None)[len(args) :])[:3]
+                session.fire("backward_called", loss, session.site, kwargs.get("grad_tensors", given), kwargs.get("retain_graph", retain) or create)
             started = clock()
             result = original(tensors, *args, **kwargs)
             session.times.backward += clock() - started
@@ -258,13 +262,23 @@ def _backward(session: Session, patches: Patches) -> None:
         def around(original: Callable[..., Any]) -> Callable[..., Any]:
             def call(*args: Any, **kwargs: Any) -> Any:
                 if not is_compiling() and not session.asleep:
-                    session.fire("called", kind, key_here())
+                    session.fire("called", kind, key_here(), args[0] if args else None)
                 return original(*args, **kwargs)
 
             return call
 
         return around
 
+    def around_scaler_step(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            made = session.optimizer_steps
+            result = original(self, *args, **kwargs)
+            session.fire("scaler_stepped", self, session.optimizer_steps > made)
+            return result
+
+        return step
+
+    patches.wrap(torch.amp.GradScaler, "step", around_scaler_step)
     patches.wrap(torch.autocast, "__enter__", around_named("autocast"))
     for method, kind in (("unscale_", "unscale"), ("step", "scaler_step"), ("update", "scaler_update")):
         patches.wrap(torch.amp.GradScaler, method, around_named(kind))
@@ -286,17 +300,37 @@ def _around_clip(session: Session, name: str) -> Callable[[Callable[..., Any]], 
             if depth or session.busy or session.off:
                 return original(*args, **kwargs)
             depth = 1
+            limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
             try:
+                tensors: list[Any] | None = None
+                if session.sampled:
+                    args, kwargs, tensors = _laid_open(args, kwargs)
+                    session.fire("clip_begins", name, limit, tensors, key_here())
                 norm = original(*args, **kwargs)
             finally:
                 depth = 0
-            limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
             session.fire("clipped", name, limit, norm, key_here())
             return norm
 
         return clip
 
     return around
+
+
+def _laid_open(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+    """The tensors that clipping is given, and the arguments to hand on: a generator can be read only once, so that a new one takes its place
+    (torch warns of empty generators, and of nothing else)."""
+    given = args[0] if args else kwargs.get("parameters", ())
+    if isinstance(given, torch.Tensor):
+        return args, kwargs, [given]
+    tensors = list(given)
+    if isinstance(given, Iterator):
+        again = (t for t in tensors) if isinstance(given, GeneratorType) else iter(tensors)
+        if args:
+            args = (again, *args[1:])
+        else:
+            kwargs = kwargs | {"parameters": again}
+    return args, kwargs, tensors
 
 
 def _optimizers(session: Session, patches: Patches) -> None:
@@ -350,26 +384,41 @@ def _optimizers(session: Session, patches: Patches) -> None:
 
 
 def _schedulers(session: Session, patches: Patches) -> None:
-    depth = 0
+    stepping = building = 0
+
+    def around_init(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            nonlocal building
+            building += 1
+            try:
+                original(self, *args, **kwargs)
+            finally:
+                building -= 1
+            if building == 0 and not session.busy and not session.off:
+                session.fire("scheduler_built", self, here())
+
+        return __init__
 
     def around_step(original: Callable[..., Any]) -> Callable[..., Any]:
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            nonlocal depth
-            depth += 1
+            nonlocal stepping
+            stepping += 1
             try:
                 result = original(self, *args, **kwargs)
             finally:
-                depth -= 1
+                stepping -= 1
             # Schedulers call their own step once while they are built; that is not the user's call.
-            if depth == 0 and sys._getframe(1).f_code.co_name not in ("_initial_step", "__init__"):
-                session.fire("scheduled", self, key_here())
+            if stepping == 0 and sys._getframe(1).f_code.co_name not in ("_initial_step", "__init__"):
+                session.fire("scheduled", self, key_here(), args[0] if args else kwargs.get("metrics"))
             return result
 
         return step
 
     for kind in {v for v in vars(lr_scheduler).values() if isinstance(v, type)}:
-        if "step" in vars(kind) and issubclass(kind, lr_scheduler.LRScheduler):
-            patches.wrap(kind, "step", around_step)
+        if issubclass(kind, lr_scheduler.LRScheduler):
+            for name, around in (("step", around_step), ("__init__", around_init)):
+                if name in vars(kind):
+                    patches.wrap(kind, name, around)
 
 
 def _loaders(session: Session, patches: Patches) -> None:

@@ -12,7 +12,8 @@
       autocast, GradScaler.unscale_, .step, .update  called, scaled, scaler_stepped
     model.eval(); model.train()                      mode_set
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
-    nn.init.normal_(layer.weight)                    initialised
+    nn.init.normal_(layer.weight), torch.load(file)  initialised, checkpoint_read
+    module.load_state_dict(state), before it         state_given
     now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
 On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `stepped`
@@ -66,6 +67,8 @@ MOMENTS = (
     "state_loaded",
     "optimizer_built",
     "initialised",
+    "checkpoint_read",
+    "state_given",
     "report",
     "finish",
 )

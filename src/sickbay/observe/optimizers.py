@@ -32,17 +32,21 @@ class OptimizerWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.sites: list[Site] = []
+        self.living: list[OptimizerEntry] = []
+        """Those that still exist: a script may make a new one for every batch."""
 
     def optimizer_built(self, optimizer: torch.optim.Optimizer, place: Place | None, frame: FrameType | None) -> None:
         entry = self.session.registry.add_optimizer(optimizer, place, frame)
         self.session.registry.claim(entry, optimizer)
+        self._lives(entry)
+
+    def _lives(self, entry: OptimizerEntry) -> None:
+        if entry not in self.living:
+            self.living = [e for e in self.living if e.ref() is not None] + [entry]
 
     def zeroed(self, owner: Any, key: Any) -> None:
-        registry = self.session.registry
-        if isinstance(owner, torch.optim.Optimizer):
-            entries = [registry.optimizer(owner)]
-        else:
-            entries = [e for e in registry.optimizers if self._clears(e, owner, key)]
+        own = isinstance(owner, torch.optim.Optimizer)
+        entries = [self.session.registry.optimizer(owner)] if own else [e for e in self.living if self._clears(e, owner, key)]
         for entry in entries:
             entry.cleared = True
             entry.cleared_late = entry.fresh
@@ -71,7 +75,7 @@ class OptimizerWatch(Observer):
 
     def backward_begins(self, _: torch.Tensor, site: Site) -> None:
         self.sites.append(site)
-        for entry in self.session.registry.optimizers:
+        for entry in self.living:
             entry.backwards += 1
             entry.fresh, entry.cleared_late = True, False
             if entry.steps and not entry.cleared and (entry.intervals < CLOSE_LOOKS or self.session.sampled):
@@ -121,6 +125,7 @@ class OptimizerWatch(Observer):
             entry.stale_norm = max(entry.stale_norm, norm) if math.isfinite(norm) else entry.stale_norm
 
     def _first_step(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer, key: Any) -> None:
+        self._lives(entry)
         self.session.registry.claim(entry, optimizer)
         if key is not None:
             entry.stepped_at = place_of(*key)
@@ -153,7 +158,7 @@ class OptimizerWatch(Observer):
     def woke(self) -> None:
         """Nobody watched the last steps: say nothing of gradients until each optimizer has stepped again."""
         self.sites.clear()
-        for entry in self.session.registry.optimizers:
+        for entry in self.living:
             entry.cleared = True
             entry.fresh = entry.cleared_late = False
 

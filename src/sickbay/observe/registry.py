@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from sickbay.nouns import Place
+from sickbay.observe.inits import Inits
 from sickbay.observe.numbers import real
 from sickbay.observe.places import variable_holding
 
@@ -118,6 +119,11 @@ class Registry:
         self._strays: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self.manual_updates = False
         self.loaded: set[int] = set()
+        self.inits = Inits()
+        self.feeding_trained: set[int] = set()
+        """Frozen tensors whose results go into layers that are trained, by id."""
+        self.fed_by_trained: set[int] = set()
+        """...and those through which gradients pass on their way to trained layers."""
 
     # -- models -------------------------------------------------------------------------------------------------
 

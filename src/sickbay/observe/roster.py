@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+from sickbay.observe.accumulation import AccumulationWatch
 from sickbay.observe.activations import ActivationWatch
 from sickbay.observe.batches import BatchWatch
+from sickbay.observe.checkpoints import CheckpointWatch
+from sickbay.observe.class_order import ClassOrderWatch
+from sickbay.observe.clipping import ClippingWatch
+from sickbay.observe.forensics import ForensicsWatch
 from sickbay.observe.graph import GraphWatch
+from sickbay.observe.kept import KeptWatch
 from sickbay.observe.layers import LayerWatch
 from sickbay.observe.losses import LossWatch
 from sickbay.observe.machine import MachineWatch
 from sickbay.observe.modes import ModeWatch
 from sickbay.observe.observer import Observer
 from sickbay.observe.optimizers import OptimizerWatch
+from sickbay.observe.precision import PrecisionWatch
+from sickbay.observe.probes import ProbeWatch
+from sickbay.observe.ranges import RangeWatch
+from sickbay.observe.rebuilt import RebuiltWatch
+from sickbay.observe.schedulers import SchedulerWatch
+from sickbay.observe.skips import SkipWatch
 from sickbay.observe.timeline import TimelineWatch
+from sickbay.observe.weights import WeightWatch
 
 
 def observers() -> tuple[type[Observer], ...]:
     """In the order in which they hear of a moment: the trace is switched off before others use torch themselves."""
-    return (GraphWatch, LayerWatch, ModeWatch, LossWatch, OptimizerWatch, ActivationWatch, BatchWatch, TimelineWatch, MachineWatch)
+    return (
+        GraphWatch,
+        RangeWatch,
+        LayerWatch,
+        ModeWatch,
+        LossWatch,
+        ForensicsWatch,
+        SkipWatch,
+        ClassOrderWatch,
+        OptimizerWatch,
+        ActivationWatch,
+        BatchWatch,
+        TimelineWatch,
+        SchedulerWatch,
+        RebuiltWatch,
+        AccumulationWatch,
+        ClippingWatch,
+        PrecisionWatch,
+        KeptWatch,
+        WeightWatch,
+        CheckpointWatch,
+        ProbeWatch,
+        MachineWatch,
+    )

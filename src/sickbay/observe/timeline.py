@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,36 +18,6 @@ MOST_PATTERNS = 32
 MOST_CALLS = 24
 
 
-class SchedulerEntry:
-    """One learning-rate scheduler."""
-
-    def __init__(self, scheduler: Any, place: Place | None, first: int) -> None:
-        self.scheduler = weakref.ref(scheduler)
-        self.kind = type(scheduler).__name__
-        self.place = place
-        self.first = self.last = first
-        self.steps = 0
-        self.settings = _settings(scheduler)
-
-    def fact(self) -> facts.Scheduler:
-        spent = self.last - self.first
-        return facts.Scheduler(kind=self.kind, stepped_at=self.place, steps=self.steps, optimizer_steps=spent, settings=self.settings)
-
-
-def _settings(scheduler: Any) -> dict[str, float]:
-    """The numbers it was built with, as far as torch keeps them under these names."""
-    found: dict[str, float] = {}
-    for name in ("step_size", "gamma", "T_max", "eta_min", "total_steps", "total_iters", "T_0", "T_mult", "factor", "patience", "end_factor"):
-        value = getattr(scheduler, name, None)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            found[name] = float(value)
-    milestones = getattr(scheduler, "milestones", None)
-    if milestones and not isinstance(milestones, (int, float)):
-        numbers = sorted(float(m) for m in milestones if isinstance(m, (int, float)))
-        found |= {"first_milestone": numbers[0], "last_milestone": numbers[-1]} if numbers else {}
-    return found
-
-
 class TimelineWatch(Observer):
     """Counts distinct orders of calls between optimizer steps; repeats within a step are written once."""
 
@@ -61,7 +30,6 @@ class TimelineWatch(Observer):
         self.patterns: dict[tuple[str, ...], list[int]] = {}
         self.places: dict[str, Place] = {}
         self.counts: dict[str, int] = {}
-        self.schedulers: dict[int, SchedulerEntry] = {}
 
     def _call(self, kind: str, key: Any = None) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -85,26 +53,15 @@ class TimelineWatch(Observer):
 
     def clipped(self, kind: str, limit: Any, norm: Any, key: Any) -> None:
         self._call("clip", key)
-        if isinstance(norm, torch.Tensor) and norm.numel() == 1:
-            if norm.is_cpu:
-                self.session.pulse["clip_norm"] = norm.item()
-            else:
-                self.session.later("clip_norm", norm)
 
     def scaled(self, *_: Any) -> None:
         self._call("scale")
 
-    def called(self, kind: str, key: Any) -> None:
+    def called(self, kind: str, key: Any, _: Any) -> None:
         self._call(kind, key)
 
-    def scheduled(self, scheduler: Any, key: Any) -> None:
+    def scheduled(self, _: Any, key: Any, metric: Any) -> None:
         self._call("scheduler", key)
-        entry = self.schedulers.get(id(scheduler))
-        if entry is None and len(self.schedulers) < 16:
-            entry = self.schedulers[id(scheduler)] = SchedulerEntry(scheduler, place_of(*key) if key else None, self.session.optimizer_steps)
-        if entry is not None:
-            entry.steps += 1
-            entry.last = self.session.optimizer_steps
 
     def mode_set(self, _: Any, mode: bool, place: Place | None) -> None:
         self._call("train" if mode else "eval", place)
@@ -128,9 +85,6 @@ class TimelineWatch(Observer):
     def report(self) -> None:
         for place in self.places.values():
             self.session.keep_source(place)
-        for entry in self.schedulers.values():
-            self.session.keep_source(entry.place)
-        self.session.writer.fact("schedulers", [entry.fact() for entry in self.schedulers.values()])
         patterns = [facts.CallPattern(calls=c, count=n, first=first, last=last) for c, (n, first, last) in self.patterns.items()]
         patterns.sort(key=lambda p: -p.count)
         self.session.writer.fact("timeline", facts.Timeline(patterns=tuple(patterns), places=dict(self.places), counts=dict(self.counts)))

@@ -9,7 +9,8 @@ mixes evaluation data into its running averages.
 ## How we know
 
 Proof: forward passes without gradients, between training steps and not part of one, in a model with dropout or batch norm that is in
-train mode.
+train mode. Or: `F.dropout(x, p)` on the way to the loss without `training=self.training`; its default is True, so that it drops in
+evaluation whatever mode the model is in.
 
 ## Looks like it but is not
 
@@ -21,7 +22,7 @@ train mode.
 
 ## Fix
 
-`model.eval()` before the evaluation, `model.train()` after it.
+`model.eval()` before the evaluation, `model.train()` after it; `training=self.training` for dropout as a function.
 
 ## References
 
@@ -33,6 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.always_on import AlwaysOn, always_on
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
 from sickbay.causes.mode_sensitive import mode_sensitive
@@ -61,6 +63,11 @@ OFTEN = 0.5
 def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]:
     modes = record.facts.modes
     layers = mode_sensitive(record)
+    for found in always_on(record) if _evaluates(record) else ():
+        yield proof(
+            f"`{found.source.segment(found.call)}`{located(found.place)} is not told the mode: training is True by default, so it drops in evaluation too",
+            found.place,
+        )
     if not layers or modes.evaluation_in_train == 0 or _on_purpose(record, modes):
         return
     yield proof(
@@ -71,6 +78,12 @@ def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]
         passes=modes.evaluation_in_train,
         all_passes=modes.evaluation_passes,
     )
+
+
+def _evaluates(record: Record) -> bool:
+    """Whether there is a pass that dropout can spoil; one that gives the same input several times may want it (Monte Carlo dropout)."""
+    passes = any(e.passes for e in record.facts.evaluations) or record.facts.timeline.counts.get("evaluate", 0) > 0
+    return passes and not record.facts.modes.evaluation_repeats_input
 
 
 def _on_purpose(record: Record, modes: Modes) -> bool:
@@ -90,6 +103,8 @@ def _on_purpose(record: Record, modes: Modes) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     modes = record.facts.modes
+    if (unaware := always_on(record)) and evidence and evidence[0].place == unaware[0].place:
+        return _told(unaware[0])
     place = modes.evaluation_forward_at
     if (parentheses := call_it(record, place, "eval")) is not None:
         return parentheses
@@ -102,6 +117,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if shared is not None:
         return mend("switch by what the pass is for", source.diff(shared), snippet, "consent")
     return mend("evaluate in eval mode, then switch back", _eval_before(source, place.line, name, modes), snippet)
+
+
+def _told(found: AlwaysOn) -> Fix:
+    text = found.source.segment(found.call)
+    around = found.source.function(found.call)
+    method = isinstance(around, Function) and any(a.arg == "self" for a in around.args.args)
+    edit = found.source.replacing(found.call, f"{text[:-1]}, training=self.training)")
+    return mend("tell dropout the mode of the model", found.source.diff(edit) if method else "", f"{text[:-1]}, training=model.training)")
 
 
 def _shared_function(source: Source, line: int | None, name: str) -> Edit | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sickbay.observe.readers import broadcasts, cuts, heads, operations, squashes
+from sickbay.observe.readers import broadcasts, cuts, differences, fragile, heads, invalid, linear_chains, operations, squashes, waists
 from sickbay.observe.reading import Reading
 
 
 def readers() -> tuple[Callable[[Reading], None], ...]:
-    return (operations.read, cuts.read, squashes.read, broadcasts.read, heads.read)
+    return (operations.read, cuts.read, squashes.read, broadcasts.read, heads.read, differences.read, fragile.read, invalid.read, linear_chains.read, waists.read)

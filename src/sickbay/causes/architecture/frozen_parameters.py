@@ -1,0 +1,189 @@
+"""Layers are frozen although their values are random.
+
+## What happens
+
+`requires_grad = False`, copied from a fine-tuning recipe, is put on layers whose weights were never loaded: the backbone stays at its random
+start, and the trained head has to make do with random features. A name filter may also catch more than was meant
+(`startswith("embed")` freezes `embedder` too), and `nn.Embedding.from_pretrained` freezes by default.
+
+## How we know
+
+Proof: a frozen weight holds the very numbers that a random initialisation drew in this run, it never changed, and what it computes goes into
+layers that are trained. It is a large part of the model, and the loss stays far from solved.
+
+## Looks like it but is not
+
+- Fine-tuning: the frozen weights were loaded, copied from elsewhere or trained earlier in the run.
+- Target networks, teachers, moving averages: they feed no trained layer, or they move.
+- Random features on purpose (reservoirs, extreme learning machines, random projections): the script says so, or the loss is solved all the same.
+- An image or a latent code that is optimised through a fixed network.
+
+## Fix
+
+Remove the freezing, or load the weights that it was meant for.
+
+## References
+
+- https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html (freezing belongs to loaded weights)
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html (from_pretrained: freeze=True)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import first_place, hint, listed, located, proof, strong
+from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
+from sickbay.causes.initial import solved, sources
+from sickbay.causes.parameters import optimises_inputs, size
+from sickbay.causes.registry import cause
+from sickbay.causes.stuck import stuck
+from sickbay.facts import Parameter, Weight
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+SHARE = 0.3
+"""A small fixed projection beside a large trained net is no illness; a third of all weights is."""
+SOLVED = 0.15
+"""A loss that ends at a seventh of its start: random features were good enough, and may be meant."""
+MINIMUM_STEPS = 20
+ON_PURPOSE = re.compile(
+    r"reservoir|echo[- _]?state|extreme[- _]learning|\belm\b|random[- _]?(feature|projection|kitchen|encoder|weight|network|net\b)|lottery|"
+    r"fixed[- _]random|untrained|frozen[- _]random|random fourier|linear[- _]prob|hash",
+    re.IGNORECASE,
+)
+
+
+@cause(
+    code="A209",
+    level="architecture",
+    title="layers are frozen at random values",
+    why="They never learn, so what is trained behind them has to work with random features.",
+    explains={
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "val-flat-from-start", "update-ratio-low", "lr-too-low", "vanishing-gradient",
+        "small-gradients", "gradient-decay-with-depth", "dead-units", "dead-relu", "unused-parameters",
+    },
+    cure="unfreeze",
+)  # fmt: skip
+def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
+    if record.facts.run.steps < MINIMUM_STEPS or optimises_inputs(record) or _on_purpose(record) or solved(record, SOLVED):
+        return
+    frozen = _frozen(record)
+    random = [(p, w) for p, w in frozen if w.drawn and w.feeds_trained]
+    trouble = stuck(signs)
+    everything = size(p for p in record.facts.parameters if p.in_model and p.called)
+    part = size(p for p, _ in random)
+    if random and part > SHARE * everything:
+        names = list(dict.fromkeys(p.layer or p.name for p, _ in random))
+        place = _frozen_at(record, [w for _, w in random])
+        yield proof(
+            f"{part:,} of {everything:,} values are frozen{located(place)} at the numbers that were drawn at random in this run ({listed(names)}), and "
+            "feed layers that are trained",
+            place,
+            values=part,
+            share=part / everything,
+        )
+    elif trouble is not None and (found := _random_table(record, frozen)) is not None:
+        source, call, drawn = found
+        place = Place(source.file, call.lineno, text=source.lines[call.lineno - 1].strip())
+        yield strong(f"`from_pretrained` freezes by default, and what it is given is drawn at random (line {drawn}), not trained", place)
+    elif trouble is not None and (head := [w for _, w in frozen if w.drawn and w.fed_by_trained and not w.feeds_trained]):
+        yield strong(f"{head[0].name} is frozen at random values behind layers that are trained", _frozen_at(record, head))
+    else:
+        return
+    if trouble is not None:
+        yield hint(trouble.text, steps=trouble.steps)
+
+
+def _frozen(record: Record) -> list[tuple[Parameter, Weight]]:
+    """Weights that took part in the forward pass and never could learn, with their first values."""
+    weights = {w.name: w for w in record.facts.weights}
+    return [
+        (p, weights[p.name])
+        for p in record.facts.parameters
+        if not p.trainable
+        and p.called
+        and p.in_model
+        and not p.loaded
+        and p.moved is not True
+        and p.name in weights
+        and not weights[p.name].trainable
+    ]
+
+
+def _on_purpose(record: Record) -> bool:
+    return any(ON_PURPOSE.search(text) for text in record.sources.values())
+
+
+def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
+    """The call that froze them, or the one line of the script that sets requires_grad to False."""
+    if (seen := next((w.frozen_at for w in weights if w.frozen_at is not None), None)) is not None:
+        return seen
+    found = [(source, node) for source in sources(record) for node in ast.walk(source.tree) if _freezes(node)]
+    if len(found) == 1:
+        source, node = found[0]
+        line = getattr(node, "lineno", 1)
+        return Place(source.file, line, text=source.lines[line - 1].strip())
+    return next((w.built_at for w in weights if w.built_at is not None), None)
+
+
+def _freezes(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        return (
+            isinstance(target, ast.Attribute) and target.attr == "requires_grad" and not (isinstance(node.value, ast.Constant) and node.value.value)
+        )
+    if isinstance(node, ast.Call) and called(node) == "requires_grad_":
+        return bool(node.args or node.keywords) and not any(isinstance(a, ast.Constant) and a.value is True for a in node.args)
+    return False
+
+
+def _random_table(record: Record, frozen: Sequence[tuple[Parameter, Weight]]) -> tuple[Source, ast.Call, int] | None:
+    """`Embedding.from_pretrained(table)` with a table that the script draws itself: the call, and the line of the draw."""
+    if not any(p.layer_kind == "Embedding" for p, _ in frozen):
+        return None
+    for source in sources(record):
+        for call in source.calls("from_pretrained"):
+            if call.args and keyword(call, "freeze") is None and (line := _drawn_at(source, call.args[0])) is not None:
+                return source, call, line
+    return None
+
+
+def _drawn_at(source: Source, value: ast.expr) -> int | None:
+    if _draws(value):
+        return value.lineno
+    name = value.id if isinstance(value, ast.Name) else value.attr if isinstance(value, ast.Attribute) else ""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Assign) and _draws(node.value):
+            for target in node.targets:
+                if name and name in (getattr(target, "id", None), getattr(target, "attr", None)):
+                    return node.lineno
+    return None
+
+
+def _draws(value: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and called(n) in ("randn", "rand", "normal", "uniform", "randn_like") for n in ast.walk(value))
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    place = first_place(evidence)
+    source = source_at(record, place)
+    diff = source.diff(*_edits(source, place.line)) if source is not None and place is not None else ""
+    return mend(
+        "let these layers learn, or load the weights that the freezing was meant for",
+        diff,
+        "model.requires_grad_(True)  # before the optimizer is built",
+        "consent",
+    )
+
+
+def _edits(source: Source, line: int | None) -> list[Edit]:
+    calls = [c for c in source.calls("from_pretrained", line=line) if keyword(c, "freeze") is None and c.args]
+    if calls:
+        return [source.replacing(c, f"{source.segment(c)[:-1]}, freeze=False)") for c in calls]
+    switches = [n for n in ast.walk(source.tree) if getattr(n, "lineno", 0) == line and isinstance(n, (ast.Assign, ast.Call)) and _freezes(n)]
+    values = [n.value if isinstance(n, ast.Assign) else n.args[0] for n in switches if isinstance(n, ast.Assign) or n.args]
+    return [source.replacing(v, "True") for v in values if isinstance(v, ast.Constant)]

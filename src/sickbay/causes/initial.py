@@ -1,0 +1,219 @@
+"""The weights as training found them: what the causes about initialisation share."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.causes.fixing import Source, called, source_at
+from sickbay.facts import LinearMap, Parameter, Weight
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, end, smooth, start
+from sickbay.signs.losses import chance_loss, judged_losses
+
+DRAWS = frozenset("normal_ uniform_ random_ exponential_ log_normal_ cauchy_ mul_ div_ copy_".split())
+CONSTANTS = frozenset("fill_ zero_ mul_ copy_".split())
+"""Methods that overwrite or rescale a tensor in place."""
+RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell")
+OUTPUTS = frozenset("cross_entropy log_softmax softmax mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy_with_logits nll_loss".split())
+
+
+@dataclass(frozen=True)
+class Start:
+    """One weight with its work in the forward pass."""
+
+    weight: Weight
+    map: LinearMap
+    parameter: Parameter
+
+    @property
+    def gain(self) -> float:
+        """How much it scales an input of independent values: torch's own layers start at 0.58, Xavier's at 1, He's at 1.41."""
+        return self.weight.rms * math.sqrt(max(self.map.fan_in, 1))
+
+    @property
+    def normalised(self) -> bool:
+        """A normalisation follows, which undoes any scale."""
+        return any("norm" in op for op in self.map.followed_by)
+
+    @property
+    def on_a_branch(self) -> bool:
+        """Its result is added to what went around it, or multiplied with something: its scale is not the signal's."""
+        return bool(set(self.map.followed_by) & {"add", "iadd", "radd", "mul", "rmul", "sub"})
+
+    @property
+    def is_output(self) -> bool:
+        return bool(set(self.map.followed_by) & OUTPUTS) or not self.map.followed_by
+
+
+def starts(record: Record) -> list[Start]:
+    """The trainable weights that make up the model, in the order of the forward pass, with fresh values (not loaded)."""
+    weights = {w.name: w for w in record.facts.weights}
+    parameters = {p.name: p for p in record.facts.parameters}
+    found: dict[str, Start] = {}
+    for loss in record.facts.losses:
+        for m in loss.linear_maps:
+            weight, parameter = weights.get(m.parameter), parameters.get(m.parameter)
+            if weight is not None and parameter is not None and m.trainable and not parameter.loaded:
+                found.setdefault(m.parameter, Start(weight, m, parameter))
+    return list(found.values())
+
+
+# -- what it did to the loss ------------------------------------------------------------------------------------------
+
+
+def guessing(record: Record) -> tuple[Curve, float] | None:
+    """The training loss that can be compared with guessing, and what guessing costs: the labels' entropy, or the targets' variance."""
+    for c, loss in judged_losses(record):
+        for head in loss.heads if loss is not None and len(loss.heads) == 1 else ():
+            if (chance := chance_loss(record, head)) is not None:
+                return c, chance
+            first = next((f for f in record.facts.first_losses if f.function == head.function), None)
+            if head.function == "mse_loss" and first is not None and head.reduction == "mean" and first.target_std > 0:
+                return c, first.target_std**2
+    return None
+
+
+def solved(record: Record, share: float) -> bool:
+    """A training loss that ends at this share of its start or below: whatever was odd did not stop it."""
+    return any(end(c).value < share * start(c).value for c, _ in judged_losses(record) if len(c))
+
+
+def steps_to(c: Curve, level: float) -> int | None:
+    """After how many steps the loss was at that level, the mean over a few steps; None if it never was."""
+    below = np.flatnonzero(smooth(c.values, 5) <= level)
+    return int(c.steps[below[0]]) if len(below) else None
+
+
+def signal(record: Record, chosen: Sequence[Start]) -> float | None:
+    """The spread of what the last of these weights gives on the first step, over that of the first."""
+    family = record.family("activation_std")
+    if not len(family.steps) or len(chosen) < 2:
+        return None
+    first = dict(zip(family.names, family.values[0], strict=True))
+    sizes = [first[name] for s in chosen if (name := _activation(s, first)) is not None and np.isfinite(first[name])]
+    return float(sizes[-1] / sizes[0]) if len(sizes) >= 2 and sizes[0] > 0 else None
+
+
+def _activation(s: Start, names: dict[str, float]) -> str | None:
+    layer = s.parameter.layer
+    if layer in names:
+        return layer
+    line = s.map.place.line if s.map.place is not None else 0
+    return next((n for n in names if n.endswith(f"{s.map.op} (line {line})")), None)
+
+
+# -- where it was written ---------------------------------------------------------------------------------------------
+
+
+def init_place(record: Record, weight: Weight) -> Place | None:
+    """The line that gave the weight its values, as far as it can be found; else the line that made its layer."""
+    if weight.set_by_user and weight.set_at is not None:
+        return weight.set_at
+    for find in (_tied, _assigned, _filled):
+        if (place := find(record, weight)) is not None:
+            return place
+    return weight.built_at or weight.set_at
+
+
+def sources(record: Record) -> Iterator[Source]:
+    """The user's files that were recorded, as far as they parse."""
+    for file in record.sources:
+        if (source := source_at(record, Place(file, 1))) is not None:
+            yield source
+
+
+def _place(source: Source, node: ast.stmt | ast.expr) -> Place:
+    return Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip())
+
+
+def _one(places: list[Place]) -> Place | None:
+    return places[0] if len({(p.file, p.line) for p in places}) == 1 else None
+
+
+def _tied(record: Record, weight: Weight) -> Place | None:
+    """`self.head.weight = self.embed.weight`: an embedding's values at work in a linear layer."""
+    if weight.layer_kind != "Embedding":
+        return None
+    found = [
+        _place(source, node)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "weight"
+        and isinstance(node.targets[0], ast.Attribute)
+        and node.targets[0].attr == "weight"
+    ]
+    return _one(found)
+
+
+def _assigned(record: Record, weight: Weight) -> Place | None:
+    """`W1 = torch.randn(...)` or `self.W = nn.Parameter(...)`: a tensor of the user's own."""
+    name = weight.name.rpartition(".")[2].partition("[")[0]
+    if not name or name in ("weight", "bias"):
+        return None
+    found = [
+        _place(source, node)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign) and any(_names(t, name) for t in node.targets) and _makes_numbers(node.value)
+    ]
+    return _one(found)
+
+
+def _names(target: ast.expr, name: str) -> bool:
+    return (isinstance(target, ast.Name) and target.id == name) or (isinstance(target, ast.Attribute) and target.attr == name)
+
+
+def _makes_numbers(value: ast.expr) -> bool:
+    makers = {"Parameter", "randn", "rand", "zeros", "ones", "full", "normal", "empty", "randn_like", "zeros_like", "ones_like", "tensor", "eye"}
+    return any(isinstance(n, ast.Call) and called(n) in makers for n in ast.walk(value))
+
+
+def _filled(record: Record, weight: Weight) -> Place | None:
+    """The one line of the script that fills or rescales tensors in place in this way, outside of any training step."""
+    methods = CONSTANTS if 1 in weight.distinct else DRAWS
+    found = [
+        _place(source, node)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and "grad" not in ast.unparse(node)
+    ]
+    return _one(found)
+
+
+def _fills(node: ast.Expr | ast.Assign | ast.AugAssign, methods: frozenset[str]) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, (ast.Mult, ast.Div)) and isinstance(node.target, ast.Attribute) and node.target.attr in ("data", "weight")
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        return isinstance(target, ast.Attribute) and target.attr == "data" and _makes_numbers(node.value)
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and called(n) in methods for n in ast.walk(node))
+
+
+# -- how to do better -------------------------------------------------------------------------------------------------
+
+
+def rescaled(record: Record, place: Place | None) -> str:
+    """The diff that draws by the number of inputs: `nn.init.normal_(w)` becomes `kaiming_normal_`, `torch.randn(a, b)` is divided by sqrt(a)."""
+    source = source_at(record, place)
+    if source is None or place is None:
+        return ""
+    names = ("normal_", "uniform_", "trunc_normal_", "constant_", "zeros_", "ones_")
+    calls = [c for c in source.calls(*names, line=place.line) if c.args and source.segment(c.args[0]).endswith("weight")]
+    owner = source.segment(calls[0].func).rpartition(".")[0] if len(calls) == 1 else ""
+    if owner.endswith("init"):
+        name = "kaiming_uniform_" if called(calls[0]) == "uniform_" else "kaiming_normal_"
+        return source.diff(source.replacing(calls[0], f"{owner}.{name}({source.segment(calls[0].args[0])})"))
+    drawn = [c for c in source.calls("randn", line=place.line) if len(c.args) == 2 and not isinstance(source.parents.get(c), ast.BinOp)]
+    if len(drawn) == 1:
+        inputs = source.segment(drawn[0].args[0])
+        inputs = inputs if isinstance(drawn[0].args[0], (ast.Name, ast.Constant, ast.Attribute)) else f"({inputs})"
+        return source.diff(source.replacing(drawn[0], f"{source.segment(drawn[0])} / {inputs} ** 0.5"))
+    return ""

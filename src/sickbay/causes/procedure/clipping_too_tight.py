@@ -1,0 +1,142 @@
+"""Gradients are clipped so far below their natural size that training crawls.
+
+## What happens
+
+Clipping is for outliers: about one step in twenty. With a limit far below the usual norm every step is cut to the same tiny length, whatever
+the gradient says: plain SGD then moves by rate times limit and no further, as if the learning rate were that much smaller.
+
+## How we know
+
+The norm before clipping is recorded on every step. Nearly all steps are cut, by a factor of ten or more, the optimizer does not rescale gradients (SGD,
+momentum), and the loss creeps or stands still. For clipping by value: nearly every element of the gradient lies beyond the limit.
+
+## Looks like it but is not
+
+- Adam and its kin: they divide by the gradient's running size, so a constant limit cancels out.
+- Clipping to norm 1 in large models and recurrent nets, cut often but by little, with a loss that falls.
+- Normalised gradients by design, with a rate to match: the loss falls.
+- Gradients that are large because something else is wrong (unscaled data, a diverging run).
+
+## Fix
+
+A limit near the 95th percentile of the norms that were measured, or none.
+
+## References
+
+- Pascanu, Mikolov, Bengio 2013 (choose the limit from the average norm over many updates).
+- Zhang et al. 2020 (why gradient clipping accelerates training): clipped steps have a fixed length.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.adaptive import rescales
+from sickbay.causes.evidence import from_sign, located, strong
+from sickbay.causes.fixing import called, is_number, keyword, mend, number, source_at
+from sickbay.causes.moving import statement_at
+from sickbay.causes.naming import named_numbers
+from sickbay.causes.rates import main_optimizer
+from sickbay.causes.registry import cause
+from sickbay.facts import Clipping
+from sickbay.nouns import Evidence, Fix, Place, Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+MINIMUM_STEPS = 30
+MINIMUM_LOOKS = 5
+NEARLY_ALL = 0.95
+"""Clipping is meant for outliers (about 5 % of the steps); cutting 95 % of them is the opposite."""
+FACTOR = 10.0
+"""Cut to a tenth of the gradient and less: as if the rate were a tenth. Below that a healthy run can make it good."""
+SLOW = ("slow-descent", "flat-loss", "chance-level", "early-plateau", "update-ratio-low")
+
+
+@cause(
+    code="P317",
+    level="procedure",
+    title="gradients are clipped far below their usual size",
+    why="Every step is cut to the same tiny length, so training crawls as if the learning rate were many times smaller.",
+    explains={"slow-descent", "flat-loss", "chance-level", "early-plateau", "update-ratio-low", "lr-too-low", "val-flat-from-start"},
+    cure="loosen-clipping",
+)
+def clipping_too_tight(record: Record, signs: Signs) -> Iterator[Evidence]:
+    slow = signs.named(*SLOW)
+    if not slow or rescales(main_optimizer(record)):
+        return
+    for c in record.facts.clippings:
+        if text := _tight(record, c):
+            yield strong(text, c.place or _between(record), limit=c.limit or 0.0)
+            yield strong(_crawls(slow[0]), steps=slow[0].steps)
+            yield from (from_sign("hint", s) for s in slow[1:2])
+            return
+
+
+def _crawls(sign: Sign) -> str:
+    return f"training crawls: {sign.text}"
+
+
+def _tight(record: Record, c: Clipping) -> str:
+    if c.kind == "hand":
+        tight = c.cut is not None and c.cut >= FACTOR and c.looks >= MINIMUM_LOOKS
+        return (
+            f"before each step the script itself brings the gradient to a norm of {c.limit:.3g}, 1/{c.cut:.3g} of what backward gave" if tight else ""
+        )
+    if not c.limit or c.in_time < MINIMUM_STEPS:
+        return ""
+    if c.kind == "value":
+        if c.clipped_share is None or c.clipped_share < NEARLY_ALL:
+            return ""
+        return f"{c.clipped_share:.0%} of all gradient elements are beyond the limit of {c.limit:g}{located(c.place)} and are cut down to it"
+    norms = _norms(record, c)
+    if len(norms) < MINIMUM_STEPS or np.mean(norms > c.limit) < NEARLY_ALL or np.median(norms) < FACTOR * c.limit:
+        return ""
+    return (
+        f"{np.mean(norms > c.limit):.0%} of {len(norms):,} steps are clipped{located(c.place)} to {c.limit:g}, from a median norm of {np.median(norms):.3g}: "
+        f"to 1/{np.median(norms) / c.limit:.3g} of the gradient"
+    )
+
+
+def _between(record: Record) -> Place | None:
+    """The one line between backward and step, if there is just one: where the script's own clipping must be."""
+    loss, optimizer = next(iter(record.facts.losses), None), main_optimizer(record)
+    source = source_at(record, loss.backward_at) if loss is not None else None
+    if source is None or loss is None or optimizer is None:
+        return None
+    first, last = statement_at(source, loss.backward_at), statement_at(source, optimizer.stepped_at)
+    if first is None or last is None or source.parents.get(first) is not source.parents.get(last):
+        return None
+    block = getattr(source.parents[first], "body", [])
+    inside = [s for s in block if first.lineno < s.lineno < last.lineno and not source.calls("zero_grad", within=s)]
+    return Place(source.file, inside[0].lineno, text=source.lines[inside[0].lineno - 1].strip()) if len(inside) == 1 else None
+
+
+def _norms(record: Record, c: Clipping) -> np.ndarray:
+    values = record.series(f"clip_norm@{c.index}" if c.index else "clip_norm").values
+    return values[np.isfinite(values)]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    c = next((c for c in record.facts.clippings if _tight(record, c)), None)
+    norms = _norms(record, c) if c is not None else np.empty(0)
+    if c is None or c.kind != "norm" or not len(norms):
+        return Fix("loosen or remove the clipping, or clip by norm", "clip_grad_norm_(model.parameters(), 1.0)", "advice")
+    limit = float(f"{np.percentile(norms, 95):.1g}")
+    text = f"clip at the 95th percentile of the norms seen ({number(limit)}), so that only outliers are cut"
+    return mend(text, _changed(record, c.place, limit), f"max_norm={number(limit)}", "consent")
+
+
+def _changed(record: Record, place: Place | None, limit: float) -> str:
+    source = source_at(record, place)
+    calls = source.calls("clip_grad_norm_", line=place.line) if source is not None and place is not None else []
+    if source is None or len(calls) != 1 or called(calls[0]) != "clip_grad_norm_":
+        return ""
+    given = keyword(calls[0], "max_norm")
+    value: ast.expr | None = given.value if given is not None else (calls[0].args[1] if len(calls[0].args) > 1 else None)
+    if value is not None and not is_number(value):
+        found = named_numbers(source, source.segment(value).rpartition(".")[2])
+        value = found[0] if len(found) == 1 else None
+    return source.diff(source.replacing(value, number(limit))) if value is not None else ""

@@ -1,0 +1,206 @@
+"""Graphs of earlier steps are kept alive: by a loss that is stored with its graph, or by a state that is carried on with its history.
+
+## What happens
+
+A loss tensor is the tip of a graph of every operation that made it. `total += loss` or `losses.append(loss)` keeps the tip, and with it the graph, of every
+step: memory grows until the process is killed. A hidden state that is carried from step to step without `detach()` makes the graph itself longer
+with every step, so that `retain_graph=True` is needed and each backward goes through the whole past: slower and slower.
+
+## How we know
+
+Proof: the graph behind each loss is marked when backward begins, and the marks that are still alive are counted some steps later. In a healthy
+loop at most the last one is. For graphs that grow, the operations behind the loss are counted whenever `retain_graph=True` is given.
+
+## Looks like it but is not
+
+- `loss.item()`, `loss.detach()`, keeping only the newest or the best loss.
+- A handful of losses in a list that is emptied soon.
+- `retain_graph=True` within a step (two losses of one forward pass), truncated backpropagation with `detach()`, second-order methods.
+
+## Fix
+
+Keep the number, not the tensor: `total += loss.item()`, or `.detach()` to stay on the device; `hidden = hidden.detach()` between steps.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory ("Don't accumulate history across your training loop").
+- https://docs.pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import located, proof, times
+from sickbay.causes.fixing import Function, Source, called, mend, source_at
+from sickbay.causes.moving import statement_at
+from sickbay.causes.registry import cause
+from sickbay.facts import Kept, Loss
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+ALIVE = 20
+"""Graphs of earlier steps alive at once. A loop that is not leaking has one or two; short lists that are emptied soon have a few more."""
+SHARE = 0.05
+"""...and no fewer than this share of those that were marked, so that a list of the best few of a long run does not count."""
+GROWTHS = 3
+GROWN = 2.0
+RETAINS = 0.5
+
+
+@cause(
+    code="P319",
+    level="procedure",
+    title="graphs of past steps are kept alive",
+    why="Every kept loss holds the graph that made it, so memory (or the time of each backward) grows with every step until the run dies.",
+    explains=set(),
+    cure="detach",
+)
+def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
+    for k in record.facts.kept:
+        loss = _loss(record, k)
+        if _accumulates(k):
+            keeper = _keeper(record, loss)
+            place = keeper[1] if keeper is not None else (loss.backward_at if loss is not None else None)
+            yield proof(
+                f"the graphs of {k.alive:,} of {k.marked:,} losses were alive at once, the oldest {times(k.oldest, 'step')} old: "
+                f"the losses of{located(loss.backward_at if loss else None, ' the backward at')} are kept with their graphs{located(place)}",
+                place,
+                alive=k.alive,
+                oldest=k.oldest,
+            )
+        if _grows(k):
+            place = loss.backward_at if loss is not None else None
+            yield proof(
+                f"the graph behind the loss grew from {k.graph_first:,} to {k.graph_last:,} operations, and backward{located(place)} keeps it "
+                f"(retain_graph=True, {k.retain:,} of {k.backwards:,} times): each step goes back through all steps before",
+                place,
+                first=k.graph_first or 0,
+                last=k.graph_last or 0,
+            )
+    yield from _crashed(record)
+
+
+def _accumulates(k: Kept) -> bool:
+    return k.alive >= ALIVE and k.alive >= SHARE * k.marked
+
+
+def _grows(k: Kept) -> bool:
+    grown = k.graph_first is not None and k.graph_last is not None and k.graph_last >= GROWN * k.graph_first
+    return grown and k.graph_growths >= GROWTHS and k.graph_growths >= 0.5 * (k.graph_counts - 1) and k.retain >= RETAINS * k.backwards
+
+
+def _crashed(record: Record) -> Iterator[Evidence]:
+    """The first step went well and a later one runs into its graph: something was carried on with its history."""
+    crash = record.facts.crash
+    if crash is not None and "backward through the graph a second time" in crash.message and record.facts.run.steps >= 1:
+        yield proof(
+            f"backward{located(crash.place)} ran into the graph of an earlier step (step {record.facts.run.steps}): a value is carried from step to step with its history",
+            crash.place,
+        )
+
+
+def _loss(record: Record, k: Kept) -> Loss | None:
+    return next((x for x in record.facts.losses if x.index == k.loss), None)
+
+
+# -- who keeps it ---------------------------------------------------------------------------------------------------
+
+
+def _keeper(record: Record, loss: Loss | None) -> tuple[Source, Place, ast.expr] | None:
+    """The line that keeps the loss, and the expression that it keeps: in the function of the backward, or where that function's result goes."""
+    source = source_at(record, loss.backward_at) if loss is not None else None
+    statement = statement_at(source, loss.backward_at) if source is not None and loss is not None else None
+    if source is None or loss is None or statement is None:
+        return None
+    around = source.function(statement)
+    names = {loss.variable, *_terms(source, around, loss.variable)} - {""}
+    if (found := _kept_in(source, around, names)) is not None:
+        return found
+    if isinstance(around, Function) and any(isinstance(n, ast.Return) and n.value is not None and _is_kept(n.value, names) for n in ast.walk(around)):
+        return _kept_result(record, around.name)
+    return None
+
+
+def _terms(source: Source, around: ast.AST, name: str) -> set[str]:
+    """What the loss is made of, and what is made of it: `loss = ce + reg`, `scaled = loss / 4`."""
+    found: set[str] = set()
+    for node in ast.walk(around):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and not _detaches(node.value):
+            target, used = node.targets[0].id, {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            plain = isinstance(node.value, (ast.BinOp, ast.Name))
+            if plain and target == name:
+                found |= used
+            elif plain and name in used:
+                found.add(target)
+    return found
+
+
+def _kept_result(record: Record, function: str) -> tuple[Source, Place, ast.expr] | None:
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        for call in source.calls(function) if source is not None else []:
+            if source is None:
+                continue
+            around = source.function(call)
+            assigned = {
+                t.id
+                for n in ast.walk(around)
+                if isinstance(n, ast.Assign) and n.value is call
+                for target in n.targets
+                for t in ast.walk(target)
+                if isinstance(t, ast.Name)
+            }
+            if (found := _kept_in(source, around, assigned, call)) is not None:
+                return found
+    return None
+
+
+def _kept_in(source: Source, around: ast.AST, names: set[str], result: ast.Call | None = None) -> tuple[Source, Place, ast.expr] | None:
+    for node in (n for n in ast.walk(around) if isinstance(n, ast.stmt)):
+        for kept in _stored(node):
+            if _is_kept(kept, names, result):
+                return source, Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip()), kept
+    return None
+
+
+def _stored(node: ast.stmt) -> list[ast.expr]:
+    """What a node adds to something that outlives it: `total += x`, `total = total + x`, `log["x"] = x`, `history.append(x)`, `meters.add(x=x)`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return [node.value]
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
+        target, left, right = ast.unparse(node.targets[0]), node.value.left, node.value.right
+        return [right] if ast.unparse(left) == target else [left] if ast.unparse(right) == target else []
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return [node.value]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called(node.value) not in ("print", "backward", "write"):
+        return [*node.value.args, *(k.value for k in node.value.keywords)]
+    return []
+
+
+def _is_kept(value: ast.expr, names: set[str], result: ast.Call | None = None) -> bool:
+    """Whether an expression passes one of these on with its graph."""
+    if _detaches(value):
+        return False
+    return any((isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in names) or n is result for n in ast.walk(value))
+
+
+def _detaches(value: ast.expr) -> bool:
+    words = {called(n) for n in ast.walk(value) if isinstance(n, ast.Call)} | {n.attr for n in ast.walk(value) if isinstance(n, ast.Attribute)}
+    return bool(words & {"item", "detach", "float", "tolist", "numpy", "data", "detach_"})
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    for k in record.facts.kept:
+        if _accumulates(k):
+            keeper = _keeper(record, _loss(record, k))
+            diff = ""
+            if keeper is not None:
+                source, _, kept = keeper
+                text = source.segment(kept)
+                plain = isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+                diff = source.diff(source.replacing(kept, f"{text}.item()" if plain else f"({text}).item()"))
+            return mend("keep the number, not the tensor with its graph", diff, "total += loss.item()", "consent")
+    return Fix("cut the history of what is carried from step to step", "hidden = hidden.detach()", "advice")

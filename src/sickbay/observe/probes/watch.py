@@ -1,0 +1,236 @@
+"""When experiments are made: once per model, early, between its forward and backward pass, if they cost little."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sickbay import facts
+from sickbay.nouns import Place
+from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
+from sickbay.observe.places import expression, expression_of, here, place_of, user_frame
+from sickbay.observe.probes.double import NoDouble
+from sickbay.observe.probes.future import Leak, Shift, knows_its_answer, shift_of
+from sickbay.observe.probes.growth import GrowthWatch
+from sickbay.observe.probes.norms import NormWatch
+from sickbay.observe.probes.origin import Origin, by_design
+from sickbay.observe.probes.rerun import Rerun, Spot
+from sickbay.observe.probes.samples import Meeting, samples_meet
+from sickbay.observe.probes.untouched import untouched
+from sickbay.observe.trace import inside_transform
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+ATTEMPTS = (5, 40, 160)
+"""Steps from which a model is tried: past the first steps, in which zero-initialised parts still give nothing away; again later
+if the answer was not clear."""
+PASSES = 10
+"""Forward passes that an experiment may take."""
+QUICK = 0.1
+"""Seconds that one experiment may always take; dearer ones wait until the run is long enough to bear them."""
+SHARE = 0.5
+"""...which is when they are this part of the budget for all that has been trained so far."""
+MOST_MODELS = 4
+_BUILT_WRONG = (torch.nn.RNNBase, torch.nn.modules.conv._ConvNd)
+"""Layers whose mistake stands where they are made (batch_first, bidirectional, padding), not where they are called."""
+
+
+class ProbeWatch(Observer):
+    """Decides, gathers what an experiment needs within one step, and keeps the answers."""
+
+    name = "probes"
+    sees = "whether predictions depend on other samples or on later positions"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.origin = Origin()
+        self.norms = NormWatch(session)
+        self.growth = GrowthWatch(session)
+        self.tries: dict[int, int] = {}
+        self.forwards: list[tuple[ForwardCall, Any]] = []
+        self.losses: list[tuple[LossCall, Place | None, str]] = []
+        self.mixing: list[facts.BatchMixing] = []
+        self.leaks: list[facts.FutureLeak] = []
+        self.samples_tested = self.future_tested = False
+        self.over = False
+        session.on_output += [self.norms.passed, self.growth.passed]
+
+    # -- gathering ----------------------------------------------------------------------------------------------
+
+    @property
+    def due(self) -> bool:
+        """This step may hold an experiment. Rather not a sampled one: its time would count as the price of sampling."""
+        step = self.session.step
+        return not self.over and step >= ATTEMPTS[0] and (not self.session.sampled or step > 2 * ATTEMPTS[0])
+
+    def compiled(self, _: Any) -> None:
+        self.over = True  # running the double would compile it, too
+
+    def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
+        if not self.over:
+            self.origin.loader_started(loader, iterator)
+
+    def batch_loaded(self, iterator: Any, batch: Any, _: float) -> None:
+        if not self.over:
+            self.origin.batch_loaded(iterator, batch)
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        trace = self.session.trace
+        if not self.over and call.grad and self.session.tracing and trace is not None and not trace.outputs_only and self.session.step:
+            if (x := next((a for a in call.args if isinstance(a, torch.Tensor) and a.dim()), None)) is not None:
+                self.origin.look_at(call.module, x, trace)
+
+    def forward_ends(self, call: ForwardCall, output: Any) -> None:
+        if call.grad and self.due and self._wanted(call):
+            self.forwards = [*self.forwards[-3:], (call, output)]
+
+    def loss_called(self, call: LossCall | None) -> None:
+        if call is not None and call.grad and self.due:
+            frame = user_frame()
+            self.losses = [*self.losses[-3:], (call, here(), expression(frame) if frame is not None else "")]
+
+    def _wanted(self, call: ForwardCall) -> bool:
+        tried = self.tries.get(id(call.module), 0)
+        if tried >= len(ATTEMPTS) or self.session.step < ATTEMPTS[tried] or (not tried and len(self.tries) >= MOST_MODELS):
+            return False
+        cost = PASSES * call.seconds
+        return cost <= max(QUICK, SHARE * self.session.settings.budget * self.session.training_seconds)
+
+    def woke(self) -> None:
+        self.forwards, self.losses = [], []
+
+    # -- experimenting ------------------------------------------------------------------------------------------
+
+    def backward_begins(self, _: torch.Tensor, site: Site) -> None:
+        if not self.forwards:
+            self.losses = []
+            return
+        (forwards, self.forwards), (losses, self.losses) = (self.forwards, []), (self.losses, [])
+        started = self.session.clock()
+        for call, _output in forwards:
+            if self._wanted(call) and not inside_transform():
+                self.tries[id(call.module)] = self.tries.get(id(call.module), 0) + 1
+                self._try(call, losses)
+        self.session.sample_seconds += self.session.clock() - started
+        self.over = self.over or (len(self.tries) >= MOST_MODELS and min(self.tries.values()) >= len(ATTEMPTS))
+
+    def _try(self, call: ForwardCall, losses: list[tuple[LossCall, Place | None, str]]) -> None:
+        try:
+            with untouched() as rewind:
+                rerun = Rerun(call.module, call.args, call.kwargs, rewind)
+                clear = self._experiment(call, rerun, losses)
+            if clear or rerun.meddles:
+                self.tries[id(call.module)] = len(ATTEMPTS)
+        except (NoDouble, RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError, NotImplementedError):
+            # The double could not be made or run: there is no answer, and another attempt would end the same way.
+            self.tries[id(call.module)] = len(ATTEMPTS)
+
+    def _experiment(self, call: ForwardCall, rerun: Rerun, losses: list[tuple[LossCall, Place | None, str]]) -> bool:
+        shifted = _shifted(rerun.inputs, losses)
+        future = self._future(call, rerun, *shifted) if shifted is not None else None
+        samples = self._samples(call, rerun, shifted[1:3] if shifted is not None else None)
+        return future is not False and samples is not False
+
+    def _future(self, call: ForwardCall, rerun: Rerun, loss: tuple[LossCall, Place | None, str], index: int, shift: Shift) -> bool:
+        answer = knows_its_answer(rerun, index, shift)
+        self.future_tested |= answer != "unclear"
+        if isinstance(answer, Leak):
+            leak = facts.FutureLeak(
+                model=type(call.module).__name__,
+                step=self.session.step,
+                positions=rerun.inputs[index].shape[shift.dimension],
+                ahead=shift.ahead,
+                effect=answer.effect,
+                earlier=answer.earlier,
+                loss_at=loss[1],
+                loss_call=loss[2],
+                compared=shift.compared,
+            )
+            self.leaks.append(replace(leak, **self._spot(answer.spot, _BUILT_WRONG)) if answer.spot is not None else leak)
+        return answer != "unclear"
+
+    def _samples(self, call: ForwardCall, rerun: Rerun, sequence: tuple[int, Shift] | None) -> bool | None:
+        index = next((i for i, t in enumerate(rerun.inputs) if t.dim()), None) if sequence is None else sequence[0]
+        if index is None:
+            return None
+        dimension = self.origin.dimension(call.module, rerun.inputs, index) if sequence is None else 1 - sequence[1].dimension
+        if dimension is None or by_design(call.module, rerun.inputs, index, rerun.inputs[index].shape[dimension]):
+            return None
+        answer = samples_meet(rerun, index, dimension)
+        self.samples_tested |= answer != "unclear"
+        if isinstance(answer, Meeting):
+            meeting = facts.BatchMixing(
+                model=type(call.module).__name__,
+                step=self.session.step,
+                samples=answer.samples,
+                changed=answer.changed,
+                effect=answer.effect,
+                shape=answer.spot.shape,
+                result=answer.spot.result,
+            )
+            self.mixing.append(replace(meeting, **self._spot(answer.spot, (*_BUILT_WRONG, torch.nn.MultiheadAttention))))
+        return answer != "unclear"
+
+    # -- telling ------------------------------------------------------------------------------------------------
+
+    def _spot(self, spot: Spot, built_wrong: tuple[type, ...]) -> dict[str, Any]:
+        """The fields of a fact that say where: the user's line of the call, or of the layer's making where that is the mistake."""
+        registry = self.session.registry
+        torchs = list(itertools.takewhile(lambda m: type(m).__module__.startswith("torch."), spot.layers))
+        inner = torchs[0] if torchs else None
+        parent = spot.layers[1] if len(spot.layers) > 1 else None
+        contained = inner is not None and parent in torchs
+        key = spot.key
+        if key is None or isinstance(inner, built_wrong) or contained:
+            built = next((k for m in torchs if (k := registry.built_at(m)) is not None), None)
+            key = built if built is not None and (contained is False or isinstance(inner, built_wrong) or key is None or _leaf(inner)) else key
+        place = place_of(*key) if key is not None else None
+        layer = registry.layer_name(spot.layers[0]) if spot.layers else None
+        return {
+            "op": spot.name,
+            "place": replace(place, layer=layer or None) if place is not None else None,
+            "call": expression_of(*key) if key is not None else "",
+            "layer_kind": _called(torchs),
+        }
+
+    def report(self) -> None:
+        fact = facts.Probes(
+            samples_tested=self.samples_tested,
+            future_tested=self.future_tested,
+            mixing=tuple(self.mixing),
+            leaks=tuple(self.leaks),
+            batch_norms=self.norms.facts(),
+            growth=self.growth.facts(),
+        )
+        for place in facts.places_in(fact):
+            self.session.keep_source(place)
+        self.session.writer.fact("probes", fact)
+
+
+def _called(torchs: list[torch.nn.Module]) -> str:
+    """The torch layer that the user calls: the outermost one, unless that only strings layers together."""
+    layers = [m for m in torchs if not isinstance(m, (torch.nn.Sequential, torch.nn.ModuleList))]
+    return type(layers[-1]).__name__ if layers else ""
+
+
+def _leaf(module: torch.nn.Module | None) -> bool:
+    return module is not None and next(module.children(), None) is None
+
+
+def _shifted(
+    inputs: list[torch.Tensor], losses: list[tuple[LossCall, Place | None, str]]
+) -> tuple[tuple[LossCall, Place | None, str], int, Shift] | None:
+    """The loss whose targets are an input of the model, or its future."""
+    for loss in reversed(losses):
+        target = loss[0].target
+        if target is None:
+            continue
+        ignored = loss[0].options.get("ignore_index", -100)
+        for i, x in enumerate(inputs):
+            if (shift := shift_of(x, target.detach(), ignored)) is not None:
+                return loss, i, shift
+    return None

@@ -1,0 +1,65 @@
+"""By what factor a loss is scaled, read from autograd's own graph: 1 for a mean over the batch, 0.25 for that mean divided by four."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+_DEPTH = 24
+_PASS = ("View", "Reshape", "Squeeze", "Unsqueeze", "ToCopy", "Clone", "Neg", "Alias", "Expand", "Select")
+MEAN, SUM = 1, 2
+"""How autograd numbers reductions (none is 0)."""
+
+
+def mean_scale(loss: torch.Tensor) -> float | None:
+    """The factor on the mean that a loss is made of; the largest of several terms. None for a sum, or where the graph does not tell."""
+    return _walk(loss.grad_fn, 1.0, 0) if loss.numel() == 1 and loss.grad_fn is not None else None
+
+
+def _walk(node: Any, factor: float, depth: int) -> float | None:
+    if node is None or depth > _DEPTH:
+        return None
+    name = node.name()
+    following = [f for f, _ in node.next_functions]
+    if name.startswith(("MulBackward", "DivBackward")):
+        constant = _constant(node, following)
+        if constant is None:
+            return None
+        rest = next((f for f in following if f is not None), None)
+        return _walk(rest, factor * constant if name.startswith("Mul") else factor / constant, depth + 1) if constant else None
+    if name.startswith(("AddBackward", "SubBackward")):
+        terms = [_walk(f, factor, depth + 1) for f in following if f is not None]
+        known = [t for t in terms if t is not None]
+        return max(known) if known and len(known) == len(terms) else None
+    if name.startswith(_PASS):
+        return _walk(following[0] if following else None, factor, depth + 1)
+    if name.startswith("MeanBackward"):
+        return factor
+    if name.startswith("SumBackward"):
+        # A sum that is divided afterwards is a mean by hand; a plain sum has no scale of its own.
+        count = math.prod(getattr(node, "_saved_self_sym_sizes", ()) or (0,))
+        return factor * count if factor < 1 and count else None
+    reduction = getattr(node, "_saved_reduction", None)
+    if reduction == SUM and factor < 1:
+        return factor * _targets(node) or None
+    return factor if reduction == MEAN else None
+
+
+def _targets(node: Any) -> int:
+    """How many terms a loss function's sum has."""
+    target = getattr(node, "_saved_target", None)
+    return target.numel() if isinstance(target, torch.Tensor) else 0
+
+
+def _constant(node: Any, following: list[Any]) -> float | None:
+    """The number that a loss is multiplied with or divided by, if one side of the operation has no gradient."""
+    if len(following) > 1 and following[0] is not None and following[1] is not None:
+        return None
+    saved = node._saved_other if following and following[0] is not None else getattr(node, "_saved_self", None)
+    if isinstance(saved, (int, float)):
+        return abs(float(saved))
+    if isinstance(saved, torch.Tensor) and saved.numel() == 1 and saved.is_cpu:
+        return abs(float(saved))
+    return None

@@ -1,0 +1,112 @@
+"""NaN that a formula makes, and NaN that the script hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from causes.scripts import added
+from sickbay.facts import FirstInvalid, Fragile, Loss, Masked, NonfiniteBatch, Op
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
+
+HERE = Place("train.py", 9)
+LOG = FirstInvalid(
+    step=12, origin="operation", op="log", place=HERE, call="torch.log(p)", kind="-inf", lowest=0.0, highest=1.0, parameters_finite=True, traced=True
+)
+WEAK = Fragile(op="sqrt", place=HERE, call="torch.sqrt(d)", made_from=Op(name="sum"), lowest=0.01, highest=4.0)
+
+
+def broken(first: FirstInvalid | None = LOG, *, curve: np.ndarray | None = None, fragile: tuple[Fragile, ...] = (), **facts: object) -> Record:
+    values = falling(2.0, 0.5, 60) if curve is None else curve
+    if first is not None:
+        values = np.where(np.arange(60) < first.step, values, np.nan)
+    return make_record(series={"loss/train": values}, losses=[Loss(index=0, invalid=(first,) if first else (), fragile=fragile)], **facts)  # type: ignore[arg-type]
+
+
+class TestUnstableLoss(CauseTestCase):
+    cause = "unstable-loss"
+
+    def sick(self) -> Iterable[Record]:
+        yield broken()
+        yield broken(replace(LOG, op="truediv", call="a / b"))
+        yield broken(replace(LOG, op="sqrt", backward=True))
+        yield broken(replace(LOG, step=0))
+        yield broken(None, unused_loss=LOG)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "a layer overflows", broken(replace(LOG, op="linear", in_layer=True))
+        yield "the weights were broken before", broken(replace(LOG, origin="parameter", op="linear", parameters_finite=False))
+        yield "NaN in the data", broken(nonfinite=[NonfiniteBatch(role="input", step=12, loss_nonfinite=True)])
+        yield "the weights ran away, and any operation would have overflowed", broken(curve=np.exp(np.arange(60.0)))
+        yield "weights broken, nothing fragile in the loss", broken(FirstInvalid(step=30, origin="parameter"))
+        yield "a guarded logarithm in a healthy run", broken(None, fragile=(replace(WEAK, op="log", guarded=True, made_from=Op(name="softmax")),))
+        yield "a root in a healthy run", broken(None, fragile=(WEAK,))
+
+
+def test_a_sudden_end_beside_an_open_root_is_likely() -> None:
+    record = broken(FirstInvalid(step=30, origin="parameter", parameters_finite=False), fragile=(WEAK,))
+    assert assert_suspects(record, "unstable-loss", "likely").place == HERE
+
+
+def test_the_pattern_alone_is_only_possible() -> None:
+    record = broken(None, fragile=(replace(WEAK, op="log", made_from=Op(name="softmax"), lowest=1e-9),))
+    assert_suspects(record, "unstable-loss", "possible")
+
+
+@pytest.mark.parametrize(
+    ("op", "made", "line", "fixed"),
+    [
+        ("sqrt", "sum", "d = torch.sqrt(s)", "d = torch.sqrt(s + 1e-8)"),
+        ("sqrt", "sum", "d = s.sum(1).sqrt()", "d = (s.sum(1) + 1e-8).sqrt()"),
+        ("log", "softmax", "l = torch.log(F.softmax(z, dim=1))", "l = F.log_softmax(z, dim=1)"),
+        ("log", "mean", "l = torch.log(m)", "l = torch.log(m + 1e-8)"),
+        ("truediv", "sum", "l = a.sum() / w.sum()", "l = a.sum() / w.sum().clamp_min(1e-8)"),
+    ],
+)
+def test_the_fix_keeps_it_from_the_edge(op: str, made: str, line: str, fixed: str) -> None:
+    place = place_in(line, line)
+    first = replace(LOG, op=op, place=place, call=line)
+    record = broken(first, fragile=(replace(WEAK, op=op, place=place, made_from=Op(name=made)),), sources={"train.py": f"{line}\n"})
+    assert added(assert_suspects(record, "unstable-loss").fix.diff) == [fixed]
+
+
+REPLACED = Masked(way="replaced", op="nan_to_num", place=HERE, call="torch.nan_to_num(l)", times=5, looks=8, origin="operation", origin_op="log")
+SKIPPED = Masked(way="skipped", op="loss", place=HERE, times=15, looks=60, origin="data")
+GUARDED = "for x in data:\n    loss = f(x)\n    if torch.isnan(loss):\n        continue\n    loss.backward()\n"
+
+
+def masked(*in_loss: Masked, left_out: tuple[Masked, ...] = (), source: str = "") -> Record:
+    return make_record(
+        series={"loss/train": falling(2, 1, 60)}, sources={"train.py": source}, losses=[Loss(index=0, masked=in_loss)], masked=left_out
+    )
+
+
+class TestMaskedNan(CauseTestCase):
+    cause = "masked-nan"
+
+    def sick(self) -> Iterable[Record]:
+        yield masked(REPLACED)
+        yield masked(replace(REPLACED, origin="data", origin_op="linear"))
+        yield masked(left_out=(SKIPPED,))
+        yield masked(left_out=(replace(SKIPPED, way="dropped", op="clip"),))
+        yield masked(left_out=(Masked(way="gradient", op="nan_to_num", times=1, looks=9),))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "nothing was ever hidden", masked(replace(REPLACED, times=0))
+        yield "missing targets, masked out of the loss", masked(replace(REPLACED, origin="data", origin_op="sub"))
+        yield "one step in a thousand", masked(left_out=(replace(SKIPPED, times=1, looks=1000),))
+        yield "gradients are checked and always fine", masked(left_out=(Masked(way="gradient", op="isnan", looks=9),))
+        yield (
+            "forward passes without a backward, for a reason of their own",
+            masked(left_out=(replace(SKIPPED, op="forward"),), source="loss = f(x)\n"),
+        )
+
+
+def test_forward_passes_left_out_behind_a_check_are_likely() -> None:
+    suspicion = assert_suspects(masked(left_out=(replace(SKIPPED, op="forward", origin="unknown"),), source=GUARDED), "masked-nan", "likely")
+    assert suspicion.place is not None and suspicion.place.line == 3

@@ -1,0 +1,175 @@
+"""symmetric-init, init-too-large and init-too-small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from causes.scripts import added
+from sickbay.conclude import diagnose
+from sickbay.facts import FirstLoss, Head, LinearMap, Loss, Parameter, Run, Weight
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
+
+LAYERS = ("a", "b", "c", "out")
+WIDTH = 100
+SOURCE = """\
+for layer in net:
+    if isinstance(layer, nn.Linear):
+        nn.init.normal_(layer.weight)
+"""
+STEPS = 300
+FLAT = 2.3 + np.random.default_rng(0).normal(0, 0.02, STEPS)
+WILD = falling(500, 40, STEPS)
+
+
+def weight(name: str, **given: Any) -> Weight:
+    """As PyTorch's own layers start: values of size 1 / sqrt(3 * 100), all units different."""
+    defaults: dict[str, Any] = {"shape": (WIDTH, WIDTH), "layer_kind": "Linear", "rms": 0.0577, "looked_at": (50, 100), "distinct": (50, 100)}
+    return Weight(name=f"{name}.weight", **defaults | given)
+
+
+def linear_map(name: str, **given: Any) -> LinearMap:
+    defaults: dict[str, Any] = {"op": "linear", "inputs": WIDTH, "outputs": WIDTH, "fan_in": WIDTH, "after_map": name != "a"}
+    followed = ("cross_entropy",) if name == "out" else ("relu",)
+    return LinearMap(parameter=f"{name}.weight", **defaults | {"followed_by": followed} | given)
+
+
+def run(
+    losses: np.ndarray = FLAT,
+    weights: dict[str, Any] | None = None,
+    maps: dict[str, Any] | None = None,
+    layers: tuple[str, ...] = LAYERS,
+    signals: tuple[float, ...] = (1.0, 0.8, 0.7, 0.6),
+    saturated: float | None = None,
+    gradients: float = 0.1,
+    head: str = "cross_entropy",
+    parameters: dict[str, Any] | None = None,
+    source: str = SOURCE,
+) -> Record:
+    frames = np.arange(0, STEPS, 30)
+    families: dict[str, Any] = {
+        "activation_std": {x: (frames, np.full(len(frames), s)) for x, s in zip(layers, signals, strict=True)},
+        "grad_norm": {f"{x}.weight": (frames, np.full(len(frames), gradients)) for x in layers},
+    }
+    if saturated is not None:
+        families["activation_saturated"] = {"tanh": (frames, np.full(len(frames), saturated))}
+    heads = (Head(function=head, classes=10 if head == "cross_entropy" else None, target_dtype="int64"),) if head else ()
+    known = model_facts(*layers, width=WIDTH, **parameters or {})
+    return make_record(
+        series={"loss/train": losses},
+        families=families,
+        losses=[Loss(index=0, heads=heads, graph_reads=3, linear_maps=tuple(linear_map(x, **maps or {}) for x in layers))],
+        weights=[weight(x, **weights or {}) for x in layers],
+        first_losses=[FirstLoss(function=head, value=float(losses[0]), target_std=1.0, target_rms=1.0)] if head else [],
+        sources={"train.py": source},
+        **known,
+    )
+
+
+class TestInitTooLarge(CauseTestCase):
+    cause = "init-too-large"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(WILD, {"rms": 1.0})
+        yield run(falling(500, 0.5, STEPS, speed=9), {"rms": 1.0})
+        yield run(falling(400, 30, STEPS), {"rms": 1.0}, head="mse_loss")
+        yield run(FLAT, {"rms": 1.0}, {"followed_by": ("tanh",)}, saturated=0.9)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "a wild first loss with weights of the right size: the inputs are unscaled", run(WILD)
+        yield "large weights behind which everything is normalised", run(WILD, {"rms": 1.0}, {"followed_by": ("layer_norm",)})
+        yield "large weights, but the loss starts where guessing is", run(falling(2.5, 0.1, STEPS), {"rms": 1.0})
+        yield "a wild start that is made good within a few steps", run(falling(60, 0.2, STEPS, speed=200), {"rms": 1.0})
+        yield "loaded weights", run(WILD, {"rms": 1.0}, parameters={"loaded": True})
+        yield "He weights", run(falling(4.0, 0.2, STEPS), {"rms": 0.141})
+
+
+class TestInitTooSmall(CauseTestCase):
+    cause = "init-too-small"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(FLAT, {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
+        yield run(falling(1.0, 0.2, STEPS), {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8), head="")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "weights of the right size, a tiny learning rate", run(FLAT)
+        yield "GPT's 0.02 and smaller with layer norm", run(FLAT, {"rms": 0.005}, {"followed_by": ("layer_norm",)}, signals=(1, 1, 1, 1))
+        yield "residual branches", run(FLAT, {"rms": 0.005}, {"followed_by": ("add",)}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
+        yield "small weights that learn all the same", run(falling(2.3, 0.01, STEPS), {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
+        yield "small weights, but the signal arrives (biases carry it)", run(FLAT, {"rms": 0.005})
+        yield "zero weights are symmetric-init's", run(FLAT, {"rms": 0.0}, signals=(0, 0, 0, 0))
+
+
+def same(later: tuple[int, int], **given: Any) -> dict[str, Any]:
+    return {"distinct": (1, 1), "distinct_later": later, "later_step": STEPS, "moved": True, "rms": 0.05, "mean": 0.05} | given
+
+
+class TestSymmetricInit(CauseTestCase):
+    cause = "symmetric-init"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(weights=same((1, 90)))
+        yield run(falling(2.3, 0.3, STEPS), weights=same((1, 90)))
+        yield run(weights=same((50, 1)), maps={"unit_axis": 1, "op": "matmul"})
+        yield run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.0)
+        yield run(weights={"twin": "x.weight", "twin_later": True, "moved": True, "later_step": STEPS})
+        yield lstm(distinct_later=(4, 90))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "zero or constant weights that come apart", run(weights=same((50, 90)))
+        yield "only the inputs are treated alike", run(weights=same((50, 1)))
+        yield "no optimizer trains them", run(weights=same((1, 90)), parameters={"optimizer": None})
+        yield "too early to say", run(weights=same((1, 90), later_step=5))
+        yield "copied blocks in a row come apart", run(weights={"twin": "x.weight", "twin_later": False, "moved": True, "later_step": STEPS})
+        yield "zero branches that get a gradient", run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.1)
+        yield "a recurrent layer whose units differ", lstm(distinct_later=(50, 90))
+
+
+def lstm(**given: Any) -> Record:
+    known = same((4, 90)) | {"layer_kind": "LSTM", "looked_at": (64, 100), "distinct": (1, 1), **given}
+    p = Parameter(name="r.weight_hh_l0", shape=(400, 100), size=40_000, layer="r", layer_kind="LSTM", optimizer=0, reached=True, moved=True)
+    return make_record(
+        series={"loss/train": FLAT}, parameters=[p], weights=[replace(weight("r", **known), name="r.weight_hh_l0", shape=(400, 100))], steps=STEPS
+    )
+
+
+def test_the_line_of_the_call_and_the_fix() -> None:
+    record = run(WILD, {"rms": 1.0, "set_by": "normal_", "set_by_user": True, "set_at": place_in(SOURCE, "normal_")})
+    suspicion = assert_suspects(record, "init-too-large")
+    assert suspicion.place == place_in(SOURCE, "normal_")
+    assert added(suspicion.fix.diff) == ["        nn.init.kaiming_normal_(layer.weight)"]
+
+
+def test_the_line_of_a_fill_in_place() -> None:
+    source = "net = Net()\nfor p in net.parameters():\n    p.data.normal_(0, 3)\nfor p in net.parameters():\n    p.data -= lr * p.grad\n"
+    assert assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place == place_in(source, "normal_")
+
+
+def test_the_line_of_a_tensor_of_the_users_own() -> None:
+    source = "W1 = torch.randn(100, 100)\nW2 = torch.randn(100, 10)\n"
+    record = run(WILD, layers=("W1",), signals=(1.0,), source=source)
+    p, w = record.facts.parameters[0], record.facts.weights[0]
+    m = replace(record.facts.losses[0].linear_maps[0], parameter="W1")
+    record = make_record(
+        series={"loss/train": WILD},
+        parameters=[replace(p, name="W1", layer="", layer_kind="", in_model=False)],
+        weights=[replace(w, name="W1", rms=1.0, layer_kind="")],
+        losses=[replace(record.facts.losses[0], linear_maps=(m,))],
+        sources={"train.py": source},
+        run=Run(steps=STEPS, backwards=STEPS, manual_updates=True, finished=True),
+    )
+    suspicion = assert_suspects(record, "init-too-large")
+    assert suspicion.place == place_in(source, "W1")
+    assert added(suspicion.fix.diff) == ["W1 = torch.randn(100, 100) / 100 ** 0.5"]
+
+
+def test_what_follows_from_it_is_folded() -> None:
+    record = run(FLAT, {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8), gradients=1e-9)
+    causes = [s.cause for s in diagnose(record).causes]
+    assert causes[0] == "init-too-small" and not {"lr-too-low", "vanishing-gradient"} & set(causes)

@@ -1,0 +1,89 @@
+"""Graphs that outlive their step, and graphs that grow."""
+
+from __future__ import annotations
+
+import pytest
+
+from observe.conftest import WatchScript
+
+LOOP = """
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+total, history, best = 0.0, [], None
+def train():
+    loss = model(torch.randn(6, 4)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+for step in range(64):
+    loss = train()
+    KEEP
+"""
+LEAKS = {
+    "summed": "total = total + loss",
+    "summed in place": "total += loss",
+    "listed": "history.append(loss)",
+    "in a dict": "history.append({'loss': loss})",
+    "a part of it": "history.append(loss * 0.5)",
+}
+FINE = {
+    "nothing": "pass",
+    "number": "total += loss.item()",
+    "detached": "total += loss.detach()",
+    "list of numbers": "history.append(float(loss))",
+    "best": "best = loss if best is None or loss < best else best",
+    "newest few": "history = [*history[-2:], loss]",
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("detail", [1, 1000])
+def test_kept(name: str, detail: int, script: WatchScript) -> None:
+    (k,) = script(LOOP.replace("KEEP", LEAKS[name]), detail_steps=detail).facts.kept
+    assert k.marked == 64 and k.alive >= 62 and k.oldest >= 62
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_let_go(name: str, script: WatchScript) -> None:
+    assert all(k.alive <= 2 for k in script(LOOP.replace("KEEP", FINE[name])).facts.kept)
+
+
+STREAM = """
+cell, head = nn.GRUCell(3, 5), nn.Linear(5, 1)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.01)
+state = torch.zeros(2, 5)
+for step in range(20):
+    state = cell(torch.randn(2, 3), STATE)
+    loss = head(state).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    head.zero_grad()
+    optimizer.step()
+"""
+
+
+def test_a_graph_that_grows(script: WatchScript) -> None:
+    (k,) = script(STREAM.replace("STATE", "state")).facts.kept
+    assert (k.retain, k.backwards) == (20, 20)
+    assert k.graph_last > 10 * k.graph_first and k.graph_growths == k.graph_counts - 1
+
+
+def test_a_graph_that_is_cut(script: WatchScript) -> None:
+    (k,) = script(STREAM.replace("STATE", "state.detach()")).facts.kept
+    assert k.graph_last == k.graph_first and k.graph_growths == 0
+
+
+def test_marks_do_not_keep_graphs_alive(script: WatchScript) -> None:
+    import gc
+    import weakref
+
+    class Note:
+        pass
+
+    run = script(LOOP.replace("KEEP", "import weakref\n    class Note: pass\n    note = Note(); loss.grad_fn.metadata['user'] = note; history.append(weakref.ref(note)); del note"))
+    del run.names["loss"]
+    gc.collect()
+    assert isinstance(run.names["history"][0], weakref.ref)
+    assert sum(ref() is not None for ref in run.names["history"]) == 0
+    assert Note
