@@ -52,7 +52,6 @@ def run(
 ) -> Record:
     frames = np.arange(0, STEPS, 30)
     families: dict[str, Any] = {
-        "activation_std": {x: (frames, np.full(len(frames), s)) for x, s in zip(layers, signals, strict=True)},
         "grad_norm": {f"{x}.weight": (frames, np.full(len(frames), gradients)) for x in layers},
     }
     if saturated is not None:
@@ -63,8 +62,8 @@ def run(
         series={"loss/train": losses},
         families=families,
         losses=[Loss(index=0, heads=heads, graph_reads=3, linear_maps=tuple(linear_map(x, **maps or {}) for x in layers))],
-        weights=[weight(x, **weights or {}) for x in layers],
-        first_losses=[FirstLoss(function=head, value=float(losses[0]), target_std=1.0, target_rms=1.0)] if head else [],
+        weights=[weight(x, signal=s, **weights or {}) for x, s in zip(layers, signals, strict=True)],
+        first_losses=[FirstLoss(function=head, value=float(losses[0]), target_rms=1.0)] if head else [],
         sources={"train.py": source},
         **known,
     )

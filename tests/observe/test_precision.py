@@ -96,5 +96,7 @@ def test_an_epsilon_that_is_zero(script: WatchScript) -> None:
 
 
 def test_full_precision_has_nothing_to_tell(script: WatchScript) -> None:
-    p = script("model = nn.Linear(2, 1)\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\nmodel(torch.ones(3, 2)).mean().backward()\nopt.step()").facts.precision
+    p = script(
+        "model = nn.Linear(2, 1)\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\nmodel(torch.ones(3, 2)).mean().backward()\nopt.step()"
+    ).facts.precision
     assert (p.autocast, p.weights, p.scaler, p.plain_backwards) == ("", "", False, 0)

@@ -64,15 +64,32 @@ MIXED = {
     ),
     "a view in place of a transpose": ("self.a = nn.Linear(6, 16)", "h = self.a(x).reshape(9, len(x), 16).mean(0)", "h = self.a(x).reshape"),
     "softmax over dimension 0": ("self.a = nn.Linear(6, 16)", "h = (self.a(x).softmax(0) * self.a(x)).sum(1)", "h = (self.a(x).softmax(0)"),
-    "a mean over dimension 0": ("self.a = nn.Linear(6, 16)", "h = (self.a(x) - self.a(x).mean(0)).tanh().mean(1)", "h = (self.a(x) - self.a(x).mean(0))"),
+    "a mean over dimension 0": (
+        "self.a = nn.Linear(6, 16)",
+        "h = (self.a(x) - self.a(x).mean(0)).tanh().mean(1)",
+        "h = (self.a(x) - self.a(x).mean(0))",
+    ),
 }
 APART = {
     "batch first": ("self.rnn = nn.GRU(6, 16, batch_first=True)", "h = self.rnn(x)[0][:, -1]"),
     "time first, on purpose": ("self.rnn = nn.GRU(6, 16)", "h = self.rnn(x.transpose(0, 1))[0][-1]"),
-    "batch norm and dropout": ("self.a = nn.Linear(54, 16); self.b = nn.BatchNorm1d(16); self.d = nn.Dropout()", "h = self.d(self.b(self.a(x.flatten(1))))"),
-    "batch norm without averages": ("self.a = nn.Linear(54, 16); self.b = nn.BatchNorm1d(16, track_running_stats=False)", "h = self.b(self.a(x.flatten(1)))"),
+    "batch norm and dropout": (
+        "self.a = nn.Linear(54, 16); self.b = nn.BatchNorm1d(16); self.d = nn.Dropout()",
+        "h = self.d(self.b(self.a(x.flatten(1))))",
+    ),
+    "batch norm without averages": (
+        "self.a = nn.Linear(54, 16); self.b = nn.BatchNorm1d(16, track_running_stats=False)",
+        "h = self.b(self.a(x.flatten(1)))",
+    ),
     "batch norm by hand": ("self.a = nn.Linear(54, 16)", "h = self.a(x.flatten(1)); h = (h - h.mean(0)) / (h.std(0) + 1e-5)"),
-    "heads merged into the batch": ("self.a = nn.Linear(6, 16)", "h = self.a(x).view(len(x), 9, 2, 8).transpose(1, 2).reshape(-1, 9, 8).softmax(1).square().sum(1).view(len(x), 16)"),
+    "batch norm written out": (
+        "self.a = nn.Linear(54, 16)",
+        "h = self.a(x.flatten(1)); m = h.mean(0); h = (h - m) / ((h - m).pow(2).mean(0) + 1e-5).sqrt()",
+    ),
+    "heads merged into the batch": (
+        "self.a = nn.Linear(6, 16)",
+        "h = self.a(x).view(len(x), 9, 2, 8).transpose(1, 2).reshape(-1, 9, 8).softmax(1).square().sum(1).view(len(x), 16)",
+    ),
     "noise": ("self.a = nn.Linear(54, 16)", "h = F.dropout(self.a(x.flatten(1)) + torch.randn(len(x), 16))"),
 }
 
@@ -126,8 +143,57 @@ def test_a_graph_is_meant_to_mix(script: WatchScript) -> None:
     assert not watched.facts.probes.mixing
 
 
+def test_a_loss_over_pairs_inside_the_model(script: WatchScript) -> None:
+    watched = script(
+        """
+    class Contrast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(6, 16)
+        def forward(self, x):
+            z = F.normalize(self.a(torch.cat([x, x + 0.1 * torch.randn_like(x)])), dim=1)
+            scores = (z @ z.T).fill_diagonal_(-1e9) / 0.5
+            return F.cross_entropy(scores, torch.arange(2 * len(x)).roll(len(x)))
+    X = torch.randn(200, 6)
+    model = Contrast()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(18):
+        optimizer.zero_grad()
+        model(X[torch.randperm(200)[:20]]).backward()
+        optimizer.step()
+    """,
+        budget=1.0,
+    )
+    assert not watched.facts.probes.mixing
+
+
+def test_support_and_query_are_meant_to_meet(script: WatchScript) -> None:
+    watched = script(
+        """
+    class Prototypes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(6, 16)
+        def forward(self, support, query):
+            return -torch.cdist(self.a(query), self.a(support).view(5, 4, 16).mean(1))
+    X = torch.randn(200, 6)
+    model = Prototypes()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(18):
+        optimizer.zero_grad()
+        pick = torch.randperm(200)
+        F.cross_entropy(model(X[pick[:20]], X[pick[20:40]]), torch.randint(0, 5, (20,))).backward()
+        optimizer.step()
+    """,
+        budget=1.0,
+    )
+    assert not watched.facts.probes.mixing
+
+
 def test_samples_picked_by_index_along_another_dimension(script: WatchScript) -> None:
-    loop = LOOP.replace("for x, y in loader:", "for pick in torch.randperm(120).split(20):").replace("model(x), y", "model(X.transpose(0, 1)[:, pick]), Y[pick]")
+    loop = LOOP.replace("for x, y in loader:", "for pick in torch.randperm(120).split(20):").replace(
+        "model(x), y", "model(X.transpose(0, 1)[:, pick]), Y[pick]"
+    )
     watched = run(script, "self.rnn = nn.LSTM(6, 16)", "h = self.rnn(x)[0].reshape(x.size(1), 9, 16).mean(1)", loop)
     assert [m.op for m in watched.facts.probes.mixing] == ["reshape"]
 
@@ -169,9 +235,21 @@ LEAKS = {
         ".softmax(-1)",
     ),
     "reads backwards, too": ("self.rnn = nn.GRU(16, 8, bidirectional=True, batch_first=True)", "h = self.rnn(e)[0]", BATCH, LOSS, "nn.GRU"),
-    "pads on both sides": ("self.conv = nn.Conv1d(16, 16, 3, padding=1)", "h = self.conv(e.transpose(1, 2)).transpose(1, 2)", BATCH, LOSS, "nn.Conv1d"),
+    "pads on both sides": (
+        "self.conv = nn.Conv1d(16, 16, 3, padding=1)",
+        "h = self.conv(e.transpose(1, 2)).transpose(1, 2)",
+        BATCH,
+        LOSS,
+        "nn.Conv1d",
+    ),
     "the loss is inside the model": ("", ATTEND.format(""), BATCH, "loss = model(x, y)", "scaled_dot_product_attention"),
-    "moved at the loss": ("", ATTEND.format(""), "x = rows", "loss = F.cross_entropy(model(x)[:, :-1].transpose(1, 2), x[:, 1:])", "scaled_dot_product_attention"),
+    "moved at the loss": (
+        "",
+        ATTEND.format(""),
+        "x = rows",
+        "loss = F.cross_entropy(model(x)[:, :-1].transpose(1, 2), x[:, 1:])",
+        "scaled_dot_product_attention",
+    ),
     "time first": (
         "self.rnn = nn.GRU(16, 8, bidirectional=True)",
         "h = self.rnn(e)[0]",
@@ -225,7 +303,8 @@ def test_a_target_that_was_not_moved(script: WatchScript) -> None:
 
 
 def test_a_series_of_numbers(script: WatchScript) -> None:
-    watched = script("""
+    watched = script(
+        """
     class Forecaster(nn.Module):
         def __init__(self):
             super().__init__()
@@ -240,7 +319,9 @@ def test_a_series_of_numbers(script: WatchScript) -> None:
         optimizer.zero_grad()
         F.mse_loss(model(rows[:, :-1]), rows[:, 1:, :1]).backward()
         optimizer.step()
-    """, budget=1.0)
+    """,
+        budget=1.0,
+    )
     assert [(leak.ahead, leak.op) for leak in watched.facts.probes.leaks] == [(1, "gru")]
 
 
@@ -353,18 +434,36 @@ def test_what_is_not_doubled(make: Any) -> None:
         Double(make())
 
 
-def test_objects_that_the_double_shares_are_put_back(script: WatchScript) -> None:
-    watched = script("""
+def test_what_a_forward_pass_changes_elsewhere_is_put_back(script: WatchScript) -> None:
+    watched = script(
+        """
+    import logging
     class Cache:
-        def __init__(self): self.last, self.count = None, 0
+        def __init__(self): self.last, self.count, self.all = None, 0, []
+    calls, sizes, totals = 0, [], {"calls": 0}
+    def count():
+        global calls
+        calls += 1
+        totals["calls"] += 1
     class Net(nn.Module):
+        made = 0
         def __init__(self):
             super().__init__()
             self.a, self.cache = nn.Linear(4, 2), Cache()
         def forward(self, x):
+            count()
+            sizes.append(len(x))
+            Net.made += 1
+            logging.getLogger("net").warning("forward")
             self.cache.last, self.cache.count = x, self.cache.count + 1
+            self.cache.all.append(len(x))
             return self.a(x)
     X, Y = torch.randn(60, 4), torch.randint(0, 2, (60,))
+    heard = []
+    class Hear(logging.Handler):
+        def emit(self, record): heard.append(record)
+    logging.getLogger("net").addHandler(Hear())
+    logging.getLogger("net").propagate = False
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(18):
@@ -375,8 +474,13 @@ def test_objects_that_the_double_shares_are_put_back(script: WatchScript) -> Non
         loss.backward()
         assert model.cache.last is x
         optimizer.step()
-    """)
-    assert watched.names["model"].cache.count == 18
+    """,
+        budget=1.0,
+    )
+    names = watched.names
+    assert watched.facts.probes.samples_tested
+    assert names["calls"] == len(names["sizes"]) == names["totals"]["calls"] == names["Net"].made == len(names["heard"]) == 18
+    assert names["model"].cache.count == len(names["model"].cache.all) == 18
 
 
 # -- statistics -----------------------------------------------------------------------------------------------------

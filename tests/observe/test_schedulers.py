@@ -44,7 +44,9 @@ def test_never(script: WatchScript) -> None:
 
 
 def test_two_lines(script: WatchScript) -> None:
-    run = script(loop("ExponentialLR(optimizer, 0.99)", "schedule.step(); tick()").replace("for epoch", "def tick():\n    schedule.step(None)\nfor epoch"))
+    run = script(
+        loop("ExponentialLR(optimizer, 0.99)", "schedule.step(); tick()").replace("for epoch", "def tick():\n    schedule.step(None)\nfor epoch")
+    )
     (s,) = run.facts.schedulers
     assert (s.steps, s.stepped_gaps, s.doubled_gaps, len(s.also_stepped_at)) == (80, 40, 40, 1)
     assert run.at(s.also_stepped_at[0], "schedule.step(None)")

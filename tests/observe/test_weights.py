@@ -45,6 +45,7 @@ def test_scale_and_who_filled_them(script: WatchScript) -> None:
     assert drawn.rms == pytest.approx(2.0, rel=0.1) and drawn.step == 0 and drawn.looked_at == (60, 6)
     assert (drawn.set_by, drawn.set_by_user, drawn.drawn) == ("normal_", True, True)
     assert run.at(drawn.set_at, "nn.init.normal_") and run.at(drawn.built_at, "nn.Linear(6, 300)")
+    assert drawn.signal == pytest.approx(2.0 * 6**0.5, rel=0.5)
     assert default.rms == pytest.approx((3 * 300) ** -0.5, rel=0.1)
     assert (default.set_by, default.set_by_user, default.drawn) == ("kaiming_uniform_", False, True)
     assert run.at(default.set_at, "nn.Linear(300, 2)")

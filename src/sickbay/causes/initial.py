@@ -68,14 +68,14 @@ def starts(record: Record) -> list[Start]:
 
 
 def guessing(record: Record) -> tuple[Curve, float] | None:
-    """The training loss that can be compared with guessing, and what guessing costs: the labels' entropy, or the targets' variance."""
+    """The training loss that can be compared with guessing, and what that costs: the labels' entropy, or the targets' mean square (guessing 0)."""
     for c, loss in judged_losses(record):
         for head in loss.heads if loss is not None and len(loss.heads) == 1 else ():
             if (chance := chance_loss(record, head)) is not None:
                 return c, chance
             first = next((f for f in record.facts.first_losses if f.function == head.function), None)
-            if head.function == "mse_loss" and first is not None and head.reduction == "mean" and first.target_std > 0:
-                return c, first.target_std**2
+            if head.function == "mse_loss" and first is not None and head.reduction == "mean" and first.target_rms > 0:
+                return c, first.target_rms**2
     return None
 
 
@@ -90,22 +90,10 @@ def steps_to(c: Curve, level: float) -> int | None:
     return int(c.steps[below[0]]) if len(below) else None
 
 
-def signal(record: Record, chosen: Sequence[Start]) -> float | None:
-    """The spread of what the last of these weights gives on the first step, over that of the first."""
-    family = record.family("activation_std")
-    if not len(family.steps) or len(chosen) < 2:
-        return None
-    first = dict(zip(family.names, family.values[0], strict=True))
-    sizes = [first[name] for s in chosen if (name := _activation(s, first)) is not None and np.isfinite(first[name])]
-    return float(sizes[-1] / sizes[0]) if len(sizes) >= 2 and sizes[0] > 0 else None
-
-
-def _activation(s: Start, names: dict[str, float]) -> str | None:
-    layer = s.parameter.layer
-    if layer in names:
-        return layer
-    line = s.map.place.line if s.map.place is not None else 0
-    return next((n for n in names if n.endswith(f"{s.map.op} (line {line})")), None)
+def signal(chosen: Sequence[Start]) -> float | None:
+    """How much what the last of these weights gives on the first steps varies from sample to sample, over the same of the first."""
+    sizes = [s.weight.signal for s in chosen if s.weight.signal is not None]
+    return sizes[-1] / sizes[0] if len(sizes) >= 2 and sizes[0] > 0 else None
 
 
 # -- where it was written ---------------------------------------------------------------------------------------------
@@ -115,7 +103,7 @@ def init_place(record: Record, weight: Weight) -> Place | None:
     """The line that gave the weight its values, as far as it can be found; else the line that made its layer."""
     if weight.set_by_user and weight.set_at is not None:
         return weight.set_at
-    for find in (_tied, _assigned, _filled):
+    for find in (_assigned, _filled):
         if (place := find(record, weight)) is not None:
             return place
     return weight.built_at or weight.set_at
@@ -134,23 +122,6 @@ def _place(source: Source, node: ast.stmt | ast.expr) -> Place:
 
 def _one(places: list[Place]) -> Place | None:
     return places[0] if len({(p.file, p.line) for p in places}) == 1 else None
-
-
-def _tied(record: Record, weight: Weight) -> Place | None:
-    """`self.head.weight = self.embed.weight`: an embedding's values at work in a linear layer."""
-    if weight.layer_kind != "Embedding":
-        return None
-    found = [
-        _place(source, node)
-        for source in sources(record)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "weight"
-        and isinstance(node.targets[0], ast.Attribute)
-        and node.targets[0].attr == "weight"
-    ]
-    return _one(found)
 
 
 def _assigned(record: Record, weight: Weight) -> Place | None:

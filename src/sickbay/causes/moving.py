@@ -31,7 +31,7 @@ def moved_after(source: Source, statement: ast.stmt | None, target: ast.stmt | N
     if statement is None or target is None or statement is target or source.function(statement) is not source.function(target):
         return ""
     removal = without(source, statement)
-    return source.diff(source.after(target, source.segment(statement)), removal) if removal is not None else ""
+    return source.diff(removal, source.after(target, source.segment(statement))) if removal is not None else ""
 
 
 def out_of_loop(source: Source, statement: ast.stmt | None) -> str:

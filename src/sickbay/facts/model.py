@@ -76,6 +76,8 @@ class Weight:
     mean: float = 0.0
     rms: float = 0.0
     """Root mean square of its values."""
+    signal: float | None = None
+    """How much what it gave varied over the samples of its first batch (per unit, root mean square over units): biases do not count."""
     looked_at: tuple[int, int] = (0, 0)
     """Rows and columns that were compared (all of a small one). A row is `weight[i]`, flattened; a column is `weight[:, j]`."""
     distinct: tuple[int, int] = (0, 0)
@@ -114,7 +116,6 @@ class FirstLoss:
     value: float = 0.0
     prediction_rms: float = 0.0
     target_rms: float = 0.0
-    target_std: float = 0.0
     step: int = 0
 
 

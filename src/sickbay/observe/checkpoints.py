@@ -72,7 +72,7 @@ class CheckpointWatch(Observer):
         self.reads: list[_Read] = []
         self.loads: list[_Load] = []
         self.pending = False
-        self.called: dict[int, tuple[weakref.ref[torch.nn.Module], bool]] = {}
+        self.callees: dict[int, tuple[weakref.ref[torch.nn.Module], bool]] = {}
         """Modules that were called since something was read or loaded, and whether with gradients on."""
         _watch(session, self)
 
@@ -104,8 +104,8 @@ class CheckpointWatch(Observer):
 
     def forward_begins(self, call: ForwardCall) -> None:
         if self.pending:
-            known = self.called.get(id(call.module))
-            self.called[id(call.module)] = (weakref.ref(call.module), call.grad or (known is not None and known[1]))
+            known = self.callees.get(id(call.module))
+            self.callees[id(call.module)] = (weakref.ref(call.module), call.grad or (known is not None and known[1]))
 
     # -- what became of it ----------------------------------------------------------------------------------------
 
@@ -121,10 +121,10 @@ class CheckpointWatch(Observer):
         for read in self.reads:
             if read.fact is None:
                 read.fact = self._judge_read(read, trained, now)
-        self.called.clear()
+        self.callees.clear()
 
     def _callees(self, grad: bool) -> Iterator[torch.nn.Module]:
-        for ref, with_grad in self.called.values():
+        for ref, with_grad in self.callees.values():
             if with_grad == grad and (module := ref()) is not None:
                 yield module
 
@@ -177,7 +177,7 @@ class CheckpointWatch(Observer):
 
     def _called(self, load: _Load) -> bool:
         module = load.module()
-        return module is not None and (id(module) in self.called or self.session.registry.knows(module))
+        return module is not None and (id(module) in self.callees or self.session.registry.knows(module))
 
     def report(self) -> None:
         reads = [r.fact for r in self.reads if r.fact is not None]

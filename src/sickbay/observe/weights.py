@@ -20,7 +20,9 @@ from sickbay import facts
 from sickbay.observe.inits import tail, watch_inits
 from sickbay.observe.observer import LossCall, Observer, Site
 from sickbay.observe.places import place_of
+from sickbay.observe.readers.linear_chains import MAPS
 from sickbay.observe.registry import ParameterEntry
+from sickbay.observe.trace import Node
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -33,6 +35,9 @@ MOST_WEIGHTS = 2000
 MOST_ALIKE = 64
 """Weights that are compared again; their first values are kept."""
 FIRST_LOOK = 16
+FIRST_STEPS = 2
+"""A tensor outside any module is met on the second or third step."""
+SAMPLES = 64
 TOGETHER = 1e-3
 """Units are told apart when they differ by a thousandth of the way they moved: rounding alone makes them differ by a millionth."""
 
@@ -53,7 +58,9 @@ class WeightWatch(Observer):
         self.by_tail: dict[tuple[float, ...], int] = {}
         self.twins: dict[int, int] = {}
         self.losses: dict[str, facts.FirstLoss] = {}
+        self.signals: dict[int, float] = {}
         watch_inits(session, session.patches)
+        session.on_output.append(self.passed)
 
     def initialised(self, tensor: torch.Tensor, function: str, key: Any, by_user: bool) -> None:
         self.session.registry.inits.filled(tensor, function, key, by_user)
@@ -65,15 +72,25 @@ class WeightWatch(Observer):
             return
         self.losses[call.function] = _first_loss(call, self.session.step)
 
+    def passed(self, node: Node, output: torch.Tensor) -> None:
+        """What a weight gives on the first steps: how much of the input is left in it."""
+        if self.session.step > FIRST_STEPS or node.name not in MAPS or not node.grad:
+            return
+        weight = next((t for t in node.sources if t.dim() >= 2 and t.requires_grad), None)
+        if weight is not None and id(weight) not in self.signals and output.dim() >= 2 and _is_weight(output):
+            self.signals[id(weight)] = _signal(output.detach(), node.name)
+
     def backward_begins(self, _: torch.Tensor, site: Site) -> None:
         registry = self.session.registry
         if len(registry.parameters) == self.known:
             return
         self.known = len(registry.parameters)
+        started = self.session.clock()
         built = self._built()
         for tensor, entry in registry.entries():
             if len(self.facts) < MOST_WEIGHTS and not self._seen(tensor) and _is_weight(tensor):
                 self._look(tensor, entry, built.get(id(tensor)))
+        self.session.sample_seconds += self.session.clock() - started
 
     def _seen(self, tensor: torch.Tensor) -> bool:
         found = self.facts.get(id(tensor))
@@ -159,7 +176,8 @@ class WeightWatch(Observer):
             entry = registry.entry(tensor) if tensor is not None else None
             if entry is not None:
                 before, behind = key in registry.feeding_trained, key in registry.fed_by_trained
-                self.facts[key] = (ref, replace(fact, name=entry.name, feeds_trained=before, fed_by_trained=behind))
+                signal = self.signals.get(key)
+                self.facts[key] = (ref, replace(fact, name=entry.name, signal=signal, feeds_trained=before, fed_by_trained=behind))
             for place in (fact.set_at, fact.built_at, fact.frozen_at):
                 self.session.keep_source(place)
         if self.facts:
@@ -195,6 +213,8 @@ def _block(tensor: torch.Tensor) -> Array:
 
 
 def _distinct(rows: Array) -> int:
+    if len(set(rows[:, 0].tolist())) == len(rows):
+        return len(rows)  # as nearly all weights are: seen from the first column alone
     return len({row.tobytes() for row in np.ascontiguousarray(rows)})
 
 
@@ -207,6 +227,12 @@ def _apart(rows: Array, distance: float) -> int:
     return 1 + int((np.diff(seen) > max(distance, rounding)).sum())
 
 
+def _signal(output: torch.Tensor, op: str) -> float:
+    rows = output[:SAMPLES].movedim(1, -1) if op.startswith("conv") else output[:SAMPLES]
+    units = rows.reshape(-1, rows.shape[-1]).float()
+    return _finite(float(units.var(dim=0, unbiased=False).mean().sqrt()))
+
+
 def _first_loss(call: LossCall, step: int) -> facts.FirstLoss:
     prediction, target = call.input.detach(), call.target.detach() if call.target is not None else None
     numbers = target.float() if target is not None and target.is_floating_point() else None
@@ -215,7 +241,6 @@ def _first_loss(call: LossCall, step: int) -> facts.FirstLoss:
         value=_finite(float(call.output.detach().float().mean())),
         prediction_rms=_finite(_rms(prediction)),
         target_rms=_finite(_rms(numbers)) if numbers is not None and numbers.numel() else 0.0,
-        target_std=_finite(float(numbers.std(unbiased=False))) if numbers is not None and numbers.numel() else 0.0,
         step=step,
     )
 

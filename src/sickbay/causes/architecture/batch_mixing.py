@@ -83,7 +83,7 @@ def _place(record: Record, found: BatchMixing) -> Place | None:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    found = record.facts.probes.mixing[0]
+    found = next(iter(record.facts.probes.mixing), BatchMixing())
     place = _place(record, found)
     source = source_at(record, place)
     edit = _edit(source, place.line, found) if source is not None and place is not None else None

@@ -78,7 +78,9 @@ def batchnorm_tiny_batch(record: Record, signs: Signs) -> Iterator[Evidence]:
     apart, trouble = _apart(record), stuck(signs)
     worst = min(tiny, key=lambda b: (b.smallest, b.samples))
     if worst.smallest <= COIN and _unsolved(record):
-        yield proof(f"of two values, (value - mean) / spread is -1 and +1 whatever they were: {worst.layer} passes on which was larger, no more", worst.place)
+        yield proof(
+            f"of two values, (value - mean) / spread is -1 and +1 whatever they were: {worst.layer} passes on which was larger, no more", worst.place
+        )
     elif apart is None and trouble is None:
         return
     more = f"; so do {listed([b.layer for b in tiny if b is not worst], 3)}" if len(tiny) > 1 else ""
@@ -89,7 +91,9 @@ def batchnorm_tiny_batch(record: Record, signs: Signs) -> Iterator[Evidence]:
         samples=worst.samples,
     )
     if apart is not None:
-        yield strong(f"evaluation, which uses running averages, gives {apart[1]:.3g} where training gives {apart[0]:.3g}, from early on", train=apart[0])
+        yield strong(
+            f"evaluation, which uses running averages, gives {apart[1]:.3g} where training gives {apart[0]:.3g}, from early on", train=apart[0]
+        )
     if trouble is not None:
         yield hint(trouble.text, steps=trouble.steps)
 
@@ -124,4 +128,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         calls = [c for c in source.calls("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", line=place.line) if c.args]
         edits = [source.replacing(c, f"{source.segment(c.func).rpartition('.')[0] or 'nn'}.GroupNorm(1, {source.segment(c.args[0])})") for c in calls]
         diff = source.diff(*edits) if edits else ""
-    return mend("use a larger batch, or a norm that does not look at the batch", diff, "nn.GroupNorm(8, channels)  # in place of nn.BatchNorm2d(channels)", "consent")
+    return mend(
+        "use a larger batch, or a norm that does not look at the batch",
+        diff,
+        "nn.GroupNorm(8, channels)  # in place of nn.BatchNorm2d(channels)",
+        "consent",
+    )

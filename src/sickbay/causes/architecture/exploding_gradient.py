@@ -127,7 +127,9 @@ def _recurrent(record: Record, signs: Signs) -> Iterator[Evidence]:
     spikes = signs.named("gradient-spike")
     if layers and spikes and signs.has("loss-spikes", "nonfinite-loss") and not signs.has("update-ratio-high"):
         yield from_sign("strong", spikes[0], Place(layer=layers[0].name))
-        yield hint(f"{layers[0].name or layers[0].kind} is a recurrent layer ({layers[0].kind}), through which gradients are multiplied at every time step")
+        yield hint(
+            f"{layers[0].name or layers[0].kind} is a recurrent layer ({layers[0].kind}), through which gradients are multiplied at every time step"
+        )
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

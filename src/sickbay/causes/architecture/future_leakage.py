@@ -101,7 +101,7 @@ def _generous_mask(record: Record, leak: FutureLeak) -> tuple[Source, ast.expr] 
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    leak = record.facts.probes.leaks[0]
+    leak = next(iter(record.facts.probes.leaks), FutureLeak())
     if leak.ahead == 0:
         return Fix("give the loss the next value as target, not the one that the model reads", "loss_fn(output[:, :-1], x[:, 1:])", "advice")
     if leak.op in RECURRENT:
@@ -112,7 +112,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             "consent",
         )
     if leak.op.startswith(("conv", "pad")):
-        return Fix("pad on the left only, so that the kernel ends at its own position", "x = F.pad(x, (kernel_size - 1, 0))  # and padding=0 in the layer")
+        return Fix(
+            "pad on the left only, so that the kernel ends at its own position", "x = F.pad(x, (kernel_size - 1, 0))  # and padding=0 in the layer"
+        )
     if (mask := _generous_mask(record, leak)) is not None:
         source, diagonal = mask
         limit = int(ast.literal_eval(diagonal)) - leak.earlier
@@ -145,7 +147,9 @@ def _mask(source: Source, leak: FutureLeak) -> Edit | None:
         given = keyword(call, "is_causal")
         return source.replacing(given.value, "True") if given is not None else _appended(source, call, "is_causal=True")
     for call in source.calls("softmax", line=line):
-        scores = call.func.value if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in ("F", "torch", "nn.functional") else None
+        scores = (
+            call.func.value if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in ("F", "torch", "nn.functional") else None
+        )
         scores = scores or (call.args[0] if call.args else None)
         if scores is not None:
             text = source.segment(scores)

@@ -91,8 +91,9 @@ def _sizes(record: Record, large: list[Start]) -> Evidence:
     worst = next(s for s in large if 2 * s.gain >= max(x.gain for x in large))
     fan_in, others = worst.map.fan_in, [s.weight.name for s in large if s is not worst]
     more = f"; so {'do' if len(others) > 1 else 'does'} {listed(others, 3)}" if others else ""
+    tied = " (an embedding that is the output layer's weight too)" if worst.weight.layer_kind == "Embedding" else ""
     return strong(
-        f"{worst.weight.name} starts with values of size {worst.weight.rms:.2g}, and each of its outputs sums up {fan_in}: {worst.gain:.3g} times the "
+        f"{worst.weight.name}{tied} starts with values of size {worst.weight.rms:.2g}, and each of its outputs sums up {fan_in}: {worst.gain:.3g} times the "
         f"scale of the input (He: 1.4, PyTorch's own default: 0.6){more}",
         init_place(record, worst.weight),
         (0, 0),
@@ -119,10 +120,14 @@ def _wild(record: Record) -> Evidence | None:
 
 def _grown(record: Record) -> Evidence | None:
     """For losses that cannot be compared with guessing: layer after layer multiplies the signal."""
-    growth = signal(record, starts(record))
+    growth = signal(starts(record))
     if growth is None or growth < LARGE**2:
         return None
-    return strong(f"on the first step the last layer's outputs vary {growth:.3g} times as much as the first one's", steps=(0, 0), growth=growth)
+    return strong(
+        f"on the first step the last layer's outputs vary {growth:.3g} times as much from sample to sample as the first one's",
+        steps=(0, 0),
+        growth=growth,
+    )
 
 
 def _saturated(record: Record) -> str:

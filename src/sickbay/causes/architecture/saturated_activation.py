@@ -122,5 +122,3 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
                 diff = source.diff(source.replacing(calls[0].args[0], f"F.layer_norm({inside}, {inside}.shape[-1:])"))
     text = "bring what enters the activation to unit scale: a mean instead of a sum, a normalisation layer, a smaller slope or bias"
     return mend(text, diff, "h = torch.tanh(norm(h))  # norm = nn.LayerNorm(width)", "consent")
-
-

@@ -105,4 +105,4 @@ def _moved(source: Source, clip: Place | None, step: Place | None) -> str:
     removal = without(source, statement)
     if removal is None or source.function(statement) is not source.function(target):
         return ""
-    return source.diff(source.before(target, source.segment(statement)), removal)
+    return source.diff(removal, source.before(target, source.segment(statement)))

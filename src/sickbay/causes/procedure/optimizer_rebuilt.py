@@ -96,4 +96,4 @@ def _before_loop(source: Source, r: Rebuilt) -> str:
     if statement is None or not loops:
         return ""
     removal = without(source, statement)
-    return source.diff(source.before(loops[-1], source.segment(statement)), removal) if removal is not None else ""
+    return source.diff(removal, source.before(loops[-1], source.segment(statement))) if removal is not None else ""

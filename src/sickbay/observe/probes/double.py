@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from sickbay.observe.probes.outside import Outside
+
 MOST_BYTES = 256 * 2**20
 """Of weights and buffers; a larger model is not doubled, so that we never are the reason for running out of memory."""
 MOST_DEPTH = 4
@@ -29,23 +31,16 @@ class Double:
     def __init__(self, model: torch.nn.Module) -> None:
         self._made: dict[int, Any] = {}
         self._originals: dict[int, torch.nn.Module] = {}
-        self._shared: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        """Attributes of objects of the user's own classes, which are not copied: as they are, and as they were."""
         _check(model)
+        self._outside = Outside(model)
         self.model: torch.nn.Module = self._module(model)
 
     def original(self, stand_in: torch.nn.Module) -> torch.nn.Module | None:
         return self._originals.get(id(stand_in))
 
     def put_back(self) -> bool:
-        """Put back what the double changed in shared objects; whether there was anything."""
-        changed = False
-        for now, before in self._shared:
-            if now.keys() != before.keys() or any(now[k] is not v for k, v in before.items()):
-                changed = True
-                now.clear()
-                now.update(before)
-        return changed
+        """Put back what the double changed outside of itself; whether there was anything."""
+        return self._outside.put_back()
 
     # -- copying ------------------------------------------------------------------------------------------------
 
@@ -73,10 +68,7 @@ class Double:
             return self._container(value, depth)
         if isinstance(value, torch.Generator):
             raise NoDouble("it draws from a generator of its own")
-        if type(value).__module__.partition(".")[0] not in ("builtins", "torch", "numpy", "weakref", "functools", "collections", "typing"):
-            attributes = getattr(value, "__dict__", None)
-            if type(attributes) is dict:
-                self._shared.append((attributes, dict(attributes)))
+        self._outside.note(value)  # objects are not copied
         return value
 
     def _tensor(self, tensor: torch.Tensor) -> torch.Tensor:

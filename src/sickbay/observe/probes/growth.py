@@ -48,7 +48,7 @@ class GrowthWatch:
             size = float(spread(output, BLOCK).float().square().mean().sqrt())
             sizes.append(size if math.isfinite(size) else HUGE)
 
-    def facts(self) -> tuple[facts.SignalGrowth, ...]:
+    def told(self) -> tuple[facts.SignalGrowth, ...]:
         grown = [(key, sizes) for key, sizes in self.sizes.items() if len(sizes) >= FEWEST and sizes[0] > 0]
         grown.sort(key=lambda item: -item[1][-1] / item[1][0])
         return tuple(self._fact(*key, sizes) for key, sizes in grown[:MOST_FACTS])

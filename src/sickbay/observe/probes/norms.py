@@ -45,7 +45,7 @@ class NormWatch:
         if len(seen) < MOST_PASSES:
             seen.append((output.numel() // max(output.shape[1], 1), output.shape[0]))
 
-    def facts(self) -> tuple[facts.BatchStatistics, ...]:
+    def told(self) -> tuple[facts.BatchStatistics, ...]:
         return tuple(self._fact(name, seen) for name, seen in self.seen.items() if seen)
 
     def _fact(self, name: str, seen: list[tuple[int, int]]) -> facts.BatchStatistics:

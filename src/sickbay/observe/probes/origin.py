@@ -33,7 +33,7 @@ class Origin:
 
     def batch_loaded(self, iterator: Any, batch: Any) -> None:
         reference, size, shuffled = self._loaders.get(id(iterator), (None, 0, False))
-        held = [t for t in (batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else (batch,))]
+        held = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else (batch,)
         tensors = [t for t in held if isinstance(t, torch.Tensor) and t.dim()]
         known = reference is not None and reference() is iterator and bool(tensors) and all(t.shape[0] == size for t in tensors)
         self.size, self.shuffled = (size, shuffled) if known else (None, False)
@@ -79,8 +79,10 @@ def _picked(node: Node, x: torch.Tensor, direct: bool) -> int | None:
 
 
 def by_design(module: torch.nn.Module, inputs: list[torch.Tensor], index: int, count: int) -> bool:
-    """Samples are meant to meet: an adjacency or edge list comes with them."""
+    """Samples are meant to meet: an adjacency or edge list comes with them, or a second set of the same kind (support and query)."""
     others = [t for i, t in enumerate(inputs) if i != index]
+    if any(t.dim() > 1 and t.shape[1:] == inputs[index].shape[1:] and t.dtype == inputs[index].dtype for t in others):
+        return True
     kept = [b for m in module.modules() for b in (*m._buffers.values(), *vars(m).values()) if isinstance(b, torch.Tensor)]
     square = any(t.dim() >= 2 and tuple(t.shape[-2:]) == (count, count) for t in (*others, *kept))
     edges = any(t.dim() == 2 and not t.is_floating_point() and t.shape[0] == 2 and t.shape[1] != count for t in others)

@@ -72,7 +72,7 @@ class Rerun:
         mode = watch or Watch()
         mode.double = double = Double(self._module)  # a new one each time: it may keep a state from pass to pass
         try:
-            with torch._C._EnableTorchFunction(), mode:  # type: ignore[attr-defined]
+            with torch._C._EnableTorchFunction(), mode:
                 output = _call_the_double(double.model, _fill(self._args, tensors), _fill(self._kwargs, tensors))
         finally:
             self.meddles |= double.put_back()
@@ -222,14 +222,21 @@ def differing(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
 def confined(changed: torch.Tensor, count: int, allowed: Callable[[torch.Tensor], torch.Tensor]) -> bool:
     """Whether only allowed ones of `count` things changed. They may lie along any dimension of that size (along two of them
     in a table of all pairs), or be merged with others into one dimension, as in (batch * heads, ...)."""
-    left = changed
-    for d, size in enumerate(changed.shape):
-        if size == count:
-            indices = torch.arange(count, device=changed.device)
-            left = left & ~allowed(indices).reshape([-1 if i == d else 1 for i in range(changed.dim())])
-    if not bool(left.any()):
+    dimensions = [d for d, size in enumerate(changed.shape) if not size % count]
+    if any(_in_pairs(changed, dimensions, count, allowed, blocks) for blocks in (False, True)):
         return True
-    return any(_merged(along(changed, d), size // count, count, allowed) for d, size in enumerate(changed.shape) if size > count and not size % count)
+    return any(_merged(along(changed, d), changed.shape[d] // count, count, allowed) for d in dimensions)
+
+
+def _in_pairs(changed: torch.Tensor, dimensions: list[int], count: int, allowed: Callable[[torch.Tensor], torch.Tensor], blocks: bool) -> bool:
+    """Each change is at an allowed index of at least one dimension; of a multiple, things repeat (a b a b) or stand in blocks (a a b b)."""
+    left = changed
+    for d in dimensions:
+        size = changed.shape[d]
+        indices = torch.arange(size, device=changed.device)
+        own = indices.div(size // count, rounding_mode="floor") if blocks else indices % count
+        left = left & ~allowed(own).reshape([-1 if i == d else 1 for i in range(changed.dim())])
+    return not bool(left.any())
 
 
 def _merged(at: torch.Tensor, times: int, count: int, allowed: Callable[[torch.Tensor], torch.Tensor]) -> bool:

@@ -21,6 +21,8 @@ KNOWN = REARRANGE | SOFTMAX | REDUCE | RECURRENT | ATTEND | MULTIPLY
 """Operations in which samples meet by mistake. What is not here is rather done on purpose (sorting, picking, scattering...)."""
 SPREAD = frozenset("var std var_mean std_mean batch_norm".split())
 """A spread taken over the batch beside a mean: a batch norm made by hand."""
+SQUARES, ROOTS = frozenset({"pow", "square"}), frozenset({"sqrt", "rsqrt"})
+"""The same written out."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ def samples_meet(rerun: Rerun, index: int, dimension: int) -> Answer:
     """Replace two samples, one after the other, along `dimension` of input `index`."""
     x = rerun.inputs[index]
     count = x.shape[dimension]
+    merged = x.shape[0] * x.shape[1] if x.dim() > 1 else 0
+    """Rows of an output in which samples and positions were put into one dimension."""
     base, _ = rerun.run()
     again, _ = rerun.run()
     if base is None or again is None or count < FEWEST or not torch.equal(base, again):
@@ -55,7 +59,7 @@ def samples_meet(rerun: Rerun, index: int, dimension: int) -> Answer:
         changed = base != after  # predictions that have nothing to do with each other stay the same to the last bit
         if confined(changed, count, lambda at, j=j: at == j):  # type: ignore[misc]
             return "apart"
-        if (others := _others(base, after, changed, count, j)) is None:
+        if (others := _others(base, after, changed, count, j, merged)) is None:
             return "unclear"
         met.append((j, other, *others))
     j, other, rows, effect = met[0]
@@ -76,10 +80,10 @@ def _replaced(x: torch.Tensor, dimension: int, j: int) -> torch.Tensor | None:
     return None
 
 
-def _others(base: torch.Tensor, after: torch.Tensor, changed: torch.Tensor, count: int, j: int) -> tuple[int, float] | None:
+def _others(base: torch.Tensor, after: torch.Tensor, changed: torch.Tensor, count: int, j: int, merged: int) -> tuple[int, float] | None:
     """How many other samples' predictions changed, and how much; None where the output's rows are not plainly samples."""
     by_sample = [d for d, size in enumerate(base.shape) if size == count]
-    if len(by_sample) > 1 or (not by_sample and base.shape[0] % count):
+    if len(by_sample) > 1 or (not by_sample and base.shape[0] != merged):
         return None  # all pairs of samples, or not by sample
     change = torch.where(changed, (after - base).abs().float(), torch.zeros_like(base, dtype=torch.float32))
     rows = (change.movedim(by_sample[0], 0) if by_sample else change).reshape(count, -1).amax(dim=1)
@@ -94,5 +98,6 @@ def _where(rerun: Rerun, index: int, other: torch.Tensor, count: int, j: int) ->
     rerun.run(watch=kept)
     compare = Compare(kept, lambda changed: confined(changed, count, lambda at: at == j))
     rerun.run(index, other, watch=compare)
-    spot = compare.spot
-    return spot, spot is not None and (spot.name in SPREAD or (spot.name in REDUCE and bool(kept.names & SPREAD)))
+    spot, names = compare.spot, kept.names
+    normalises = bool(names & SPREAD) or bool(names & SQUARES and names & ROOTS)
+    return spot, spot is not None and (spot.name in SPREAD or (spot.name in REDUCE and normalises))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -45,10 +46,11 @@ def untouched() -> Iterator[Callable[[], None]]:
         for i, state in zip(devices, cuda, strict=True):
             torch.cuda.set_rng_state(state, i)
 
-    out, error = sys.stdout, sys.stderr
+    out, error, quiet = sys.stdout, sys.stderr, logging.root.manager.disable
     nowhere: Any = _Nowhere()
     try:
         sys.stdout = sys.stderr = nowhere
+        logging.disable(logging.CRITICAL)
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
             # Inside autocast, a pass without gradients would leave its casts of the weights in autocast's cache.
@@ -58,4 +60,5 @@ def untouched() -> Iterator[Callable[[], None]]:
             yield rewind
     finally:
         sys.stdout, sys.stderr = out, error
+        logging.disable(quiet)
         rewind()

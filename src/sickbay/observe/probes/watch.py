@@ -12,7 +12,6 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import expression, expression_of, here, place_of, user_frame
-from sickbay.observe.probes.double import NoDouble
 from sickbay.observe.probes.future import Leak, Shift, knows_its_answer, shift_of
 from sickbay.observe.probes.growth import GrowthWatch
 from sickbay.observe.probes.norms import NormWatch
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 ATTEMPTS = (5, 40, 160)
 """Steps from which a model is tried: past the first steps, in which zero-initialised parts still give nothing away; again later
 if the answer was not clear."""
-PASSES = 10
+PASSES = 12
 """Forward passes that an experiment may take."""
 QUICK = 0.1
 """Seconds that one experiment may always take; dearer ones wait until the run is long enough to bear them."""
@@ -51,7 +50,9 @@ class ProbeWatch(Observer):
         self.norms = NormWatch(session)
         self.growth = GrowthWatch(session)
         self.tries: dict[int, int] = {}
-        self.forwards: list[tuple[ForwardCall, Any]] = []
+        self.wanted = False
+        """In this step an experiment may be made."""
+        self.forwards: list[ForwardCall] = []
         self.losses: list[tuple[LossCall, Place | None, str]] = []
         self.mixing: list[facts.BatchMixing] = []
         self.leaks: list[facts.FutureLeak] = []
@@ -79,44 +80,54 @@ class ProbeWatch(Observer):
             self.origin.batch_loaded(iterator, batch)
 
     def forward_begins(self, call: ForwardCall) -> None:
+        if self.over or not call.grad:
+            return
+        self.wanted = self.wanted or (self.due and self._open(call))
         trace = self.session.trace
-        if not self.over and call.grad and self.session.tracing and trace is not None and not trace.outputs_only and self.session.step:
-            if (x := next((a for a in call.args if isinstance(a, torch.Tensor) and a.dim()), None)) is not None:
+        if self.session.tracing and trace is not None and not trace.outputs_only and self.session.step:
+            x = next((a for a in call.args if isinstance(a, torch.Tensor) and a.dim()), None)
+            if x is not None:
                 self.origin.look_at(call.module, x, trace)
 
-    def forward_ends(self, call: ForwardCall, output: Any) -> None:
-        if call.grad and self.due and self._wanted(call):
-            self.forwards = [*self.forwards[-3:], (call, output)]
+    def forward_ends(self, call: ForwardCall, _: Any) -> None:
+        if self.wanted and call.grad and self._open(call) and self._affordable(call):
+            self.forwards = [*self.forwards[-3:], call]
 
     def loss_called(self, call: LossCall | None) -> None:
-        if call is not None and call.grad and self.due:
+        if self.wanted and call is not None and call.grad:
             frame = user_frame()
             self.losses = [*self.losses[-3:], (call, here(), expression(frame) if frame is not None else "")]
 
-    def _wanted(self, call: ForwardCall) -> bool:
+    def _open(self, call: ForwardCall) -> bool:
+        """This model has not given a clear answer yet, and its next attempt is due."""
         tried = self.tries.get(id(call.module), 0)
-        if tried >= len(ATTEMPTS) or self.session.step < ATTEMPTS[tried] or (not tried and len(self.tries) >= MOST_MODELS):
-            return False
-        cost = PASSES * call.seconds
-        return cost <= max(QUICK, SHARE * self.session.settings.budget * self.session.training_seconds)
+        return tried < len(ATTEMPTS) and self.session.step >= ATTEMPTS[tried] and (tried > 0 or len(self.tries) < MOST_MODELS)
+
+    def _affordable(self, call: ForwardCall) -> bool:
+        return PASSES * call.seconds <= max(QUICK, SHARE * self.session.settings.budget * self.session.training_seconds)
 
     def woke(self) -> None:
-        self.forwards, self.losses = [], []
+        self._forget()
+
+    def _forget(self) -> tuple[list[ForwardCall], list[tuple[LossCall, Place | None, str]]]:
+        """Let go of what was gathered in this step."""
+        gathered = self.forwards, self.losses
+        self.forwards, self.losses, self.wanted = [], [], False
+        return gathered
 
     # -- experimenting ------------------------------------------------------------------------------------------
 
     def backward_begins(self, _: torch.Tensor, site: Site) -> None:
-        if not self.forwards:
-            self.losses = []
+        forwards, losses = self._forget()
+        if not forwards or inside_transform():
             return
-        (forwards, self.forwards), (losses, self.losses) = (self.forwards, []), (self.losses, [])
         started = self.session.clock()
-        for call, _output in forwards:
-            if self._wanted(call) and not inside_transform():
+        for call in forwards:
+            if self._open(call):
                 self.tries[id(call.module)] = self.tries.get(id(call.module), 0) + 1
                 self._try(call, losses)
         self.session.sample_seconds += self.session.clock() - started
-        self.over = self.over or (len(self.tries) >= MOST_MODELS and min(self.tries.values()) >= len(ATTEMPTS))
+        self.over = len(self.tries) >= MOST_MODELS and min(self.tries.values()) >= len(ATTEMPTS)
 
     def _try(self, call: ForwardCall, losses: list[tuple[LossCall, Place | None, str]]) -> None:
         try:
@@ -125,8 +136,9 @@ class ProbeWatch(Observer):
                 clear = self._experiment(call, rerun, losses)
             if clear or rerun.meddles:
                 self.tries[id(call.module)] = len(ATTEMPTS)
-        except (NoDouble, RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError, NotImplementedError):
-            # The double could not be made or run: there is no answer, and another attempt would end the same way.
+        except Exception:
+            # The double could not be made or run (`NoDouble`, or whatever the user's forward raises): there is no answer, and
+            # another attempt would end the same way.
             self.tries[id(call.module)] = len(ATTEMPTS)
 
     def _experiment(self, call: ForwardCall, rerun: Rerun, losses: list[tuple[LossCall, Place | None, str]]) -> bool:
@@ -203,8 +215,8 @@ class ProbeWatch(Observer):
             future_tested=self.future_tested,
             mixing=tuple(self.mixing),
             leaks=tuple(self.leaks),
-            batch_norms=self.norms.facts(),
-            growth=self.growth.facts(),
+            batch_norms=self.norms.told(),
+            growth=self.growth.told(),
         )
         for place in facts.places_in(fact):
             self.session.keep_source(place)

@@ -14,7 +14,8 @@ from sickbay.observe.trace import Node
 
 _PRODUCTS = frozenset({"matmul", "mm", "rmatmul"})
 _CONVOLUTIONS = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split())
-_MAPS = _PRODUCTS | _CONVOLUTIONS | {"linear", "addmm"}
+MAPS = _PRODUCTS | _CONVOLUTIONS | {"linear", "addmm"}
+"""Operations that a weight can do its work in."""
 _AFFINE = frozenset(
     "dropout alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d mean sum neg avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d "
     "adaptive_avg_pool2d adaptive_avg_pool3d pad flip roll repeat repeat_interleave interpolate upsample unbind unfold "
@@ -132,7 +133,7 @@ def _note_frozen(reading: Reading, node: Node, parameters: list[torch.Tensor], b
 
 
 def _use(reading: Reading, node: Node, values: list[_Value]) -> _Use | None:
-    if node.name not in _MAPS:
+    if node.name not in MAPS:
         return None
     sources = iter(node.sources)
     arguments = [next(sources) if maker is None else maker for maker in node.args]
