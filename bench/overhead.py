@@ -11,6 +11,7 @@ from bench.peers import installed, missing
 from bench.table import Row, print_table, write_results
 from bench.watching import Beginning, Watched
 from bench.workloads import WORKLOADS, Workload, chosen, machine
+from sickbay.observe.session import SETTLE_STEPS
 from sickbay.settings import Settings, parse_share
 
 BARS = {"mlp": 0.03, "cnn": 0.02, "gpt-small": 0.015, "gpt-medium": 0.015}

@@ -111,7 +111,9 @@ class AccumulationWatch(Observer):
         index = self.session.registry.optimizer(optimizer).index
         if len(self.sites) == 1 and len(self.callers) <= 1:
             ((loss, count),) = self.sites.items()
-            entry = self.entries.setdefault((loss, index), Entry(loss, index))
+            entry = self.entries.get((loss, index))
+            if entry is None:
+                entry = self.entries[loss, index] = Entry(loss, index)
             entry.counts[count] += 1
             entry.retained += self.retained
             entry.rows = self.rows if self.rows is not None else entry.rows

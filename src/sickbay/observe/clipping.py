@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_PLACES = 8
 MOST_TENSORS = 64
 BLOCK = 256
-LOOKS_BY_HAND = 32
+LOOKS_BY_HAND = 16
 SAME = 1e-3
 """Norms at the step that agree to a thousandth on every look: no gradient does that by itself."""
 MOST_SHARES = 256
@@ -100,14 +100,18 @@ class ClippingWatch(Observer):
         entry.looks += 1
         entry.tensors = len(tensors)
         entry.held = {id(t) for t in tensors}
-        gradients = [t.grad for t in tensors if isinstance(t, torch.Tensor) and t.grad is not None and t.grad.layout == torch.strided]
-        values = torch.cat([spread(g, BLOCK).reshape(-1).float().abs() for g in gradients[:MOST_TENSORS]]) if gradients else None
-        entry.empty += values is None or not values.numel() or float(values.max()) == 0.0
-        if entry.kind == "value" and entry.limit is not None and values is not None and values.numel() and len(entry.shares) < MOST_SHARES:
-            nonzero = values[values > 0]
-            if nonzero.numel():
-                entry.shares.append(float((nonzero > entry.limit).float().mean()))
+        if entry.kind == "value":
+            self._look_at_values(entry, tensors)
         self.session.sample_seconds += self.session.clock() - started
+
+    def _look_at_values(self, entry: Entry, tensors: list[Any]) -> None:
+        gradients = [t.grad for t in tensors if isinstance(t, torch.Tensor) and t.grad is not None and t.grad.layout == torch.strided]
+        values = torch.cat([spread(g, BLOCK).reshape(-1).float().abs() for g in gradients[:MOST_TENSORS]]) if gradients else torch.empty(0)
+        nonzero = values[values > 0]
+        if not nonzero.numel():
+            entry.empty += 1
+        elif entry.limit is not None and len(entry.shares) < MOST_SHARES:
+            entry.shares.append(float((nonzero > entry.limit).float().mean()))
 
     def clipped(self, kind: str, limit: Any, norm: Any, key: Any) -> None:
         entry = self._entry(kind, limit, key)
@@ -116,7 +120,8 @@ class ClippingWatch(Observer):
         entry.calls += 1
         if isinstance(norm, torch.Tensor) and norm.numel() == 1:
             if norm.is_cpu:
-                self.session.pulse[entry.series] = norm.item()
+                value = self.session.pulse[entry.series] = norm.item()
+                entry.empty += self.session.sampled and value == 0.0
             else:
                 self.session.later(entry.series, norm)
         if self.session.asleep:
@@ -134,8 +139,8 @@ class ClippingWatch(Observer):
         self.waiting = []
 
     def backward_ends(self, _: torch.Tensor) -> None:
-        if not self.session.sampled:
-            return
+        if not self.session.sampled or self.entries:
+            return  # whoever clips with torch's own function does not clip by hand as well
         started = self.session.clock()
         for entry in self.session.registry.optimizers[:MOST_PLACES]:
             if len(self.by_hand.get(entry.index, ())) < LOOKS_BY_HAND and (optimizer := entry.ref()) is not None:

@@ -115,6 +115,9 @@ class PrecisionWatch(Observer):
             self._look(optimizer)
 
     def _look(self, optimizer: torch.optim.Optimizer) -> None:
+        half = self.autocast_seen and self.autocast == "float16" and not self.scaler
+        if not half and not any(p.dtype in LOW for group in optimizer.param_groups for p in group["params"]):
+            return
         started = self.session.clock()
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None and p.grad.layout == torch.strided]
         low = [p for p in held if p.dtype in LOW][:MOST_TENSORS]
@@ -125,8 +128,7 @@ class PrecisionWatch(Observer):
                 self.epsilon = epsilon
             if len(self.lost) < MOST_LOOKS:
                 self.before = (low, [spread(p, BLOCK).clone() for p in low])
-        half = self.weights == "float16" or (self.autocast_seen and self.autocast == "float16")
-        if half and not self.scaler and len(self.zero) < MOST_LOOKS:
+        if (half or self.weights == "float16") and not self.scaler and len(self.zero) < MOST_LOOKS:
             matrices = [p.grad for p in held if p.dim() >= 2 and p.grad is not None][:MOST_TENSORS]
             values = torch.cat([spread(g, BLOCK).reshape(-1).float().abs() for g in matrices]) if matrices else torch.empty(0)
             values = values[values.isfinite()]
@@ -162,7 +164,7 @@ class PrecisionWatch(Observer):
         self.in_scaler = False
 
     def forward_begins(self, call: ForwardCall) -> None:
-        if call.grad and not self.autocast_seen and torch.is_autocast_enabled():
+        if self.autocast and call.grad and self.session.sampled and torch.is_autocast_enabled():
             self.autocast_seen = True  # entered once, before the loop
 
     def report(self) -> None:

@@ -9,4 +9,15 @@ from sickbay.observe.reading import Reading
 
 
 def readers() -> tuple[Callable[[Reading], None], ...]:
-    return (operations.read, cuts.read, squashes.read, broadcasts.read, heads.read, differences.read, fragile.read, invalid.read, linear_chains.read, waists.read)
+    return (
+        operations.read,
+        cuts.read,
+        squashes.read,
+        broadcasts.read,
+        heads.read,
+        differences.read,
+        fragile.read,
+        invalid.read,
+        linear_chains.read,
+        waists.read,
+    )
