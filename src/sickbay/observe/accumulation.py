@@ -67,7 +67,8 @@ class AccumulationWatch(Observer):
         self._begin()
 
     def _begin(self) -> None:
-        self.sites: Counter[int] = Counter()
+        self.sites: dict[int, int] = {}
+        """Backward passes of each loss since the last step."""
         self.callers: set[Any] = set()
         self.retained = 0
         self.rows: int | None = None
@@ -79,13 +80,13 @@ class AccumulationWatch(Observer):
             self.before_scaling = (id(result), mean_scale(loss))
 
     def forward_begins(self, call: ForwardCall) -> None:
-        if call.grad:
+        if call.grad and self.session.sampled:
             first = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
             if first is not None and first.dim():
                 self.rows = int(first.shape[0])
 
     def backward_called(self, loss: torch.Tensor, site: Site, gradient: Any, retain: Any) -> None:
-        self.sites[site.index] += 1
+        self.sites[site.index] = self.sites.get(site.index, 0) + 1
         self.retained += bool(retain)
         if not self.session.sampled:
             return

@@ -290,6 +290,9 @@ class Registry:
                     self.add_parameter(p, f"parameter {i} of {type(optimizer).__name__}")
 
     def optimizer(self, optimizer: torch.optim.Optimizer) -> OptimizerEntry:
+        # accelerate hands out a shell; the optimizer inside it makes the steps.
+        while isinstance(inner := vars(optimizer).get("optimizer"), torch.optim.Optimizer):
+            optimizer = inner
         entry = self._optimizer_ids.get(id(optimizer))
         return entry if entry is not None and entry.ref() is optimizer else self.add_optimizer(optimizer, None, None)
 

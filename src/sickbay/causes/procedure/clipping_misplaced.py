@@ -54,6 +54,7 @@ NEARLY_ALL = 0.9
     explains={
         "gradient-spike", "loss-spikes", "diverging-loss", "oscillating-loss", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "lr-too-high", "dead-units",
         "saturated-units", "dead-relu", "flat-loss", "chance-level", "early-plateau", "val-flat-from-start", "gradient-growth-with-depth", "slow-descent",
+        "masked-nan",
     },
     cure="clip-before-step",
 )  # fmt: skip
