@@ -53,6 +53,14 @@ def test_adam_rescales_it_away() -> None:
     assert_suspects(accumulates(kind="AdamW"), "accumulation-not-scaled", "possible")
 
 
+def test_a_loop_over_tasks_needs_trouble() -> None:
+    source = ACCUMULATING.replace("for i, (x, y) in enumerate(loader):", "for x, y in tasks:").replace(
+        "    if (i + 1) % every == 0:\n        optimizer.step()\n        optimizer.zero_grad()\n", "optimizer.step()\n"
+    )
+    assert_suspects(accumulates(source), "accumulation-not-scaled", "possible")
+    assert_suspects(accumulates(source.replace("in tasks", "in micro_batches")), "accumulation-not-scaled", "proven")
+
+
 def test_the_fix_divides_by_the_users_own_number() -> None:
     suspicion = assert_suspects(accumulates(), "accumulation-not-scaled")
     assert added(suspicion.fix.diff) == ["    (loss / every).backward()"]

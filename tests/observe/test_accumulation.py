@@ -38,6 +38,7 @@ SCALES = {
     "((model(x) - 1).pow(2).sum() / 72).backward()": 0.25,
     "F.mse_loss(model(x), torch.zeros(6, 3)).div(torch.tensor(4.0)).backward()": 0.25,
     "(F.cross_entropy(model(x), y) + 0.1 * model[0].weight.pow(2).mean()).backward()": 1.0,
+    "((F.cross_entropy(model(x), y) + 16 * model(x).pow(2).mean()) / 4).backward()": 0.25,
     "F.binary_cross_entropy_with_logits(model(x), torch.ones(6, 3)).backward()": 1.0,
     "F.cross_entropy(model(x), y).backward(torch.tensor(0.25))": None,
     "torch.amp.GradScaler('cpu', enabled=True).scale(F.cross_entropy(model(x), y) / 4).backward()": 0.25,
@@ -67,6 +68,9 @@ SILENT: dict[str, Any] = {
     "    model(torch.randn(5, 4)).mean().backward()\n    model(torch.randn(5, 4)).pow(2).mean().backward()\n    opt.step()",
     "one helper for two losses": "model = nn.Linear(4, 1)\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
     "def back(x):\n    model(x).mean().backward()\nfor i in range(9):\n    opt.zero_grad()\n    back(torch.randn(5, 4))\n    back(torch.ones(5, 4))\n    opt.step()",
+    "one head per task": "body, heads = nn.Linear(4, 5), nn.ModuleList([nn.Linear(5, 1) for _ in range(3)])\n"
+    "opt = torch.optim.SGD([*body.parameters(), *heads.parameters()], lr=0.1)\nfor i in range(9):\n    opt.zero_grad()\n"
+    "    for head in heads:\n        head(body(torch.randn(5, 4))).pow(2).mean().backward()\n    opt.step()",
 }
 
 

@@ -22,6 +22,9 @@ LOOKS = 64
 TENSORS = 4
 """Gradients compared before and after what the script does to them."""
 STACK = 6
+BACKWARDS = 4
+"""Backward passes of one step whose leaves are compared."""
+MOST_OPERATIONS = 2000
 
 
 class Entry:
@@ -70,6 +73,8 @@ class AccumulationWatch(Observer):
         self.sites: dict[int, int] = {}
         """Backward passes of each loss since the last step."""
         self.callers: set[Any] = set()
+        self.reached: set[int] = set()
+        """What each backward of this step reached, as a hash of its leaves: losses of different heads reach different ones."""
         self.retained = 0
         self.rows: int | None = None
         self.scales: list[float | None] = []
@@ -91,6 +96,8 @@ class AccumulationWatch(Observer):
         if not self.session.sampled:
             return
         self.callers.add(_callers())
+        if len(self.scales) < BACKWARDS:
+            self.reached.add(hash(frozenset(_leaves(loss.grad_fn))))
         if gradient is not None:
             self.scales.append(None)
         elif self.before_scaling is not None and self.before_scaling[0] == id(loss):
@@ -110,7 +117,7 @@ class AccumulationWatch(Observer):
             self._begin()
             return
         index = self.session.registry.optimizer(optimizer).index
-        if len(self.sites) == 1 and len(self.callers) <= 1:
+        if len(self.sites) == 1 and len(self.callers) <= 1 and len(self.reached) <= 1:
             ((loss, count),) = self.sites.items()
             entry = self.entries.get((loss, index))
             if entry is None:
@@ -148,3 +155,17 @@ def _callers() -> tuple[Any, ...]:
             found.append(key_of(frame))
         frame = frame.f_back
     return tuple(found)
+
+
+def _leaves(node: Any) -> set[int]:
+    """Identities of the tensors that a backward pass will reach, as far as the first operations of a large graph show."""
+    seen: set[Any] = {node}
+    todo, leaves = [node] if node is not None else [], set()
+    while todo and len(seen) < MOST_OPERATIONS:
+        for following, _ in todo.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                todo.append(following)
+                if (leaf := getattr(following, "variable", None)) is not None:
+                    leaves.add(id(leaf))
+    return leaves

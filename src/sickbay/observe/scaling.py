@@ -14,8 +14,32 @@ MEAN, SUM = 1, 2
 
 
 def mean_scale(loss: torch.Tensor) -> float | None:
-    """The factor on the mean that a loss is made of; the largest of several terms. None for a sum, or where the graph does not tell."""
-    return _walk(loss.grad_fn, 1.0, 0) if loss.numel() == 1 and loss.grad_fn is not None else None
+    """The factor on the mean that a loss is made of; the largest of several terms. None for a sum, or where the graph does not tell.
+
+    Terms may have weights of their own (temperature squared in distillation), so what the whole loss is divided by counts by itself.
+    """
+    if loss.numel() != 1 or loss.grad_fn is None:
+        return None
+    total = _walk(loss.grad_fn, 1.0, 0)
+    return min(total, _on_the_whole(loss.grad_fn)) if total is not None else None
+
+
+def _on_the_whole(node: Any) -> float:
+    """The factor on a loss as a whole, before it falls into terms; infinite if it has but one."""
+    factor = 1.0
+    for _ in range(_DEPTH):
+        name = node.name() if node is not None else ""
+        if name.startswith(("AddBackward", "SubBackward")):
+            return factor
+        if not name.startswith(("MulBackward", "DivBackward", *_PASS)):
+            break
+        following = [f for f, _ in node.next_functions]
+        constant = 1.0 if name.startswith(_PASS) else _constant(node, following)
+        if not constant:
+            break
+        factor = factor / constant if name.startswith("Div") else factor * constant
+        node = next((f for f in following if f is not None), None)
+    return math.inf
 
 
 def _walk(node: Any, factor: float, depth: int) -> float | None:

@@ -99,11 +99,12 @@ class WeightWatch(Observer):
     def _built(self) -> dict[int, tuple[CodeType, int]]:
         """The lines on which the layers of all known parameters were made."""
         registry = self.session.registry
-        keys = {}
+        keys: dict[int, tuple[CodeType, int]] = {}
         for root, _ in registry.root_modules():
             for module in root.modules():
                 if (key := registry.built_at(module)) is not None:
-                    keys.update({id(p): key for p in module.parameters(recurse=False)})
+                    for p in module.parameters(recurse=False):
+                        keys.setdefault(id(p), key)  # a tied weight is its first owner's
         return keys
 
     def _look(self, tensor: torch.Tensor, entry: ParameterEntry, built: tuple[CodeType, int] | None) -> None:

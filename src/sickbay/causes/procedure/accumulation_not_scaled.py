@@ -16,7 +16,8 @@ the step begins).
 
 - `loss / k`, a mean over stacked losses, dividing the gradients by hand: the factor is seen.
 - Sums: `reduction="sum"`, or one sample per backward pass. Adding up is then the definition of the loss.
-- Several losses that each have their own backward (GANs, several tasks, several heads of one forward pass).
+- Several losses that each have their own backward (GANs, several heads): they come from other lines or reach other weights. A loop over a
+  named collection (`for task in tasks:`) counts only if training is in trouble.
 - Clipping that brings the sum down to the same norm on every step.
 
 ## Fix
@@ -36,7 +37,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.adaptive import optimizer_of, rescales
 from sickbay.causes.evidence import hint, located, proof
-from sickbay.causes.fixing import Source, mend, receiver, source_at
+from sickbay.causes.fixing import Source, called, mend, receiver, source_at
 from sickbay.causes.moving import statement_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Accumulation, Loss
@@ -49,6 +50,11 @@ REGULAR = 0.7
 """Share of steps with the same number of backward passes: the last group of an epoch may be shorter."""
 UNSCALED = 0.6
 """At least this share of the full factor k is left: less, and something (clipping, dividing) does bring the sum down."""
+
+TROUBLE = (
+    "diverging-loss", "oscillating-loss", "loss-spikes", "update-ratio-high", "nonfinite-loss", "nonfinite-gradient", "flat-loss", "chance-level", "early-plateau",
+    "slow-descent",
+)  # fmt: skip
 
 
 @cause(
@@ -72,7 +78,9 @@ def accumulation_not_scaled(record: Record, signs: Signs) -> Iterator[Evidence]:
             f"{a.backwards} backward passes{located(place)} go into each step and nothing divides by {a.backwards}: "
             f"each loss is {_words(a)}, so the step follows {factor:.3g} times the mean gradient ({a.regular:,} of {a.steps:,} steps seen)"
         )
-        if rescales(optimizer):
+        if _over_things(record, loss) and not signs.has(*TROUBLE):
+            yield hint(f"{text}; the loop may go over tasks whose losses are meant to be added", place, backwards=a.backwards, factor=factor)
+        elif rescales(optimizer):
             yield hint(f"{text}; {optimizer.kind if optimizer else ''} rescales it away", place, backwards=a.backwards, factor=factor)
         else:
             yield proof(text, place, backwards=a.backwards, factor=factor)
@@ -92,6 +100,23 @@ def _is_unscaled(a: Accumulation) -> bool:
     # One sample each: the sum over samples is a way to write the loss. Several losses from one forward pass are terms of one sum.
     micro_batches = a.rows != 1 and not a.retained
     return regular and micro_batches and a.scale is not None and a.scale * (a.kept if a.kept is not None else 1.0) >= UNSCALED
+
+
+def _over_things(record: Record, loss: Loss | None) -> bool:
+    """The backward is in a loop over a collection with a name (`for task in tasks:`), with the step outside of it: a sum over what it holds may be
+    meant. Counting (`range(k)`), cutting up (`batch.chunk(k)`) and stepping on every k-th round are accumulation."""
+    source = source_at(record, loss.backward_at) if loss is not None else None
+    statement = statement_at(source, loss.backward_at) if source is not None and loss is not None else None
+    loops = source.loops(statement) if source is not None and statement is not None else []
+    if source is None or not loops or not isinstance(loops[0], ast.For) or source.calls("step", within=loops[0]):
+        return False
+    over = loops[0].iter
+    if isinstance(over, ast.Call) and called(over) == "enumerate" and over.args:
+        over = over.args[0]
+    plain = isinstance(over, (ast.Name, ast.Attribute, ast.List, ast.Tuple)) or (
+        isinstance(over, ast.Call) and called(over) in ("items", "values", "zip")
+    )
+    return plain and not any(word in ast.unparse(over).lower() for word in ("micro", "chunk", "split", "accum"))
 
 
 def _loss(record: Record, a: Accumulation) -> Loss | None:
