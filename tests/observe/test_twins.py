@@ -353,3 +353,35 @@ def test_weights_that_the_script_moves_by_hand(function: Function) -> None:
     assert gradients.names == ("weight",) and len(gradients.steps) >= 3
     np.testing.assert_allclose(gradients.values[:, 0], [seen[i][0] for i in gradients.steps], rtol=1e-4)
     np.testing.assert_allclose(ratios.values[:, 0], [seen[i][1] for i in ratios.steps], rtol=1e-4)
+
+
+def test_weights_that_are_moved_with_autograd_grad(function: Function) -> None:
+    """torch.autograd.grad stands in for backward once the same tensors are asked about again."""
+
+    def train() -> None:
+        weights = [torch.randn(6, 5, requires_grad=True), torch.randn(5, 3, requires_grad=True)]
+        x, y = torch.randn(30, 6), torch.randint(0, 3, (30,))
+        for _ in range(8):
+            loss = torch.nn.functional.cross_entropy(torch.tanh(x @ weights[0]) @ weights[1], y)
+            gradients = torch.autograd.grad(loss, weights)
+            with torch.no_grad():
+                for w, g in zip(weights, gradients, strict=True):
+                    w -= 0.1 * g
+
+    record = function(train).record
+    assert record.facts.run.steps == 7 and record.facts.run.manual_updates
+    assert record.family("update_ratio").names == ("weights[0]", "weights[1]")
+    (loss,) = record.facts.losses
+    assert [h.function for h in loss.heads] == ["cross_entropy"]
+    assert [m.parameter for m in loss.linear_maps] == ["weights[0]", "weights[1]"]
+
+
+def test_a_gradient_with_respect_to_an_input_is_not_training(function: Function) -> None:
+    def explain() -> None:
+        model = nn.Linear(4, 2)
+        for _ in range(5):
+            x = torch.randn(3, 4, requires_grad=True)
+            torch.autograd.grad(model(x).sum(), x)
+
+    record = function(explain).record
+    assert record.facts.run.backwards == 0 and record.facts.run.autograd_grad_calls == 5

@@ -154,9 +154,14 @@ def _filled(record: Record, weight: Weight) -> Place | None:
         _place(source, node)
         for source in sources(record)
         for node in ast.walk(source.tree)
-        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and "grad" not in ast.unparse(node)
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and not _updates(source, node)
     ]
     return _one(found)
+
+
+def _updates(source: Source, node: ast.stmt) -> bool:
+    """A training step by hand: it uses gradients, or stands in a loop that computes them."""
+    return "grad" in ast.unparse(node) or any(source.calls("backward", "grad", within=loop) for loop in source.loops(node))
 
 
 def _fills(node: ast.Expr | ast.Assign | ast.AugAssign, methods: frozenset[str]) -> bool:

@@ -243,9 +243,29 @@ def _backward(session: Session, patches: Patches) -> None:
         return backward
 
     def around_grad(original: Callable[..., Any]) -> Callable[..., Any]:
-        def grad(*args: Any, **kwargs: Any) -> Any:
+        inside = False
+
+        def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            nonlocal inside
+            # Under our own tracing, torch calls the (patched) function a second time from inside.
+            if inside or is_compiling() or session.busy or session.off:
+                return original(outputs, inputs, *args, **kwargs)
             session.autograd_grad_calls += 1
-            return original(*args, **kwargs)
+            trains = session.trains_by_grad(outputs, inputs, kwargs.get("create_graph"))
+            if trains:
+                session.backward_begins(outputs, key_here())
+            started = clock()
+            inside = True
+            try:
+                gradients = original(outputs, inputs, *args, **kwargs)
+            finally:
+                inside = False
+            if trains:
+                session.times.backward += clock() - started
+                if not session.asleep:
+                    session.fire("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
+                session.backward_ended()
+            return gradients
 
         return grad
 

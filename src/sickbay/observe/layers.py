@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -105,25 +106,25 @@ class LayerWatch(Observer):
         started = session.clock()
         entry = session.registry.optimizer(optimizer)
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None][:MOST_PARAMETERS]
-        norms = self._norms(held, f"grad_norm@{entry.index}" if entry.index else "grad_norm")
+        norms = self._norms([p.grad for p in held if p.grad is not None], f"grad_norm@{entry.index}" if entry.index else "grad_norm")
         if len(norms) and not norms.any():
             self._all_zero(entry)
         if not session.sampled:
             session.norm_seconds += session.clock() - started
             return
         if held:
-            self.look = self._begin(entry.index, held, norms)
+            self.look = self._begin(entry.index, held, [p.grad for p in held if p.grad is not None], norms)
         session.sample_seconds += session.clock() - started
 
-    def _norms(self, held: list[torch.Tensor], series: str) -> Array:
-        norms = gradient_norms([p.grad for p in held if p.grad is not None])
+    def _norms(self, gradients: list[torch.Tensor], series: str) -> Array:
+        norms = gradient_norms(gradients)
         if len(norms):
             self.session.pulse[series] = total_norm(norms)
         return norms
 
-    def _begin(self, optimizer: int, held: list[torch.Tensor], norms: Array) -> Look:
-        gradients = [spread(_dense(p.grad), BLOCK) for p in held if p.grad is not None] if self.session.with_histograms else []
-        return Look(self.session.step, self._plan(optimizer, held), norms, _blocks_of(held), gradients)
+    def _begin(self, optimizer: int, held: list[torch.Tensor], gradients: list[torch.Tensor], norms: Array) -> Look:
+        blocks = [spread(_dense(g), BLOCK) for g in gradients] if self.session.with_histograms else []
+        return Look(self.session.step, self._plan(optimizer, held), norms, _blocks_of(held), blocks)
 
     def _end(self, look: Look) -> None:
         """The weights have been updated."""
@@ -167,9 +168,23 @@ class LayerWatch(Observer):
 
     def _by_hand(self) -> None:
         """Nothing but the script itself moves the weights: the step is the time from one backward to the next."""
-        held = [tensor for tensor, _ in self.session.registry.entries() if tensor.grad is not None][:MOST_PARAMETERS]
+        held = [(tensor, tensor.grad) for tensor, _ in self.session.registry.entries() if tensor.grad is not None]
+        self._look_by_hand(held)
+
+    def _look_by_hand(self, held: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
         if held and self.look is None:
-            self.look = self._begin(NO_OPTIMIZER, held, self._norms(held, "grad_norm"))
+            tensors, gradients = map(list, zip(*held[:MOST_PARAMETERS], strict=True))
+            self.look = self._begin(NO_OPTIMIZER, tensors, gradients, self._norms(gradients, "grad_norm"))
+
+    def gradients_given(self, tensors: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]) -> None:
+        """By torch.autograd.grad, to a script that moves its weights by hand."""
+        if self.session.sampled:
+            started = self.session.clock()
+            named = [
+                (t, g.detach()) for t, g in zip(tensors, gradients, strict=False) if g is not None and self.session.registry.entry(t) is not None
+            ]
+            self._look_by_hand(named)
+            self.session.sample_seconds += self.session.clock() - started
 
     def loss_known(self, *_: Any) -> None:
         if self.look is not None and self.look.plan is self.plans.get(NO_OPTIMIZER):
@@ -241,7 +256,7 @@ class LayerWatch(Observer):
         for tensor, entry in registry.entries():
             self._compare(tensor, entry)
         if not self.session.optimizer_steps:
-            registry.manual_updates = any(e.moved for _, e in registry.entries())
+            registry.manual_updates = any(e.moved for e in registry.parameters.values())
         registry.look_who_is_attached()
         names = {e.name for _, e in registry.entries() if e.attached}
         for tensor, entry in registry.entries():

@@ -47,6 +47,7 @@ MOMENTS = (
     "backward_begins",
     "backward_called",
     "backward_ends",
+    "gradients_given",
     "clip_begins",
     "clipped",
     "norm_due",

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -122,6 +123,8 @@ class Session:
         self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
         self.waiting_bytes = 0
         """Taken by sampled numbers that wait for their arithmetic."""
+        self._asked_about: dict[int, weakref.ref[torch.Tensor]] = {}
+        """The tensors of the newest torch.autograd.grad call."""
         self._unsettled = 0
         self._waiting_since = 0.0
         self._closing: list[Callable[[], None]] = []
@@ -268,6 +271,18 @@ class Session:
         """Without modules and optimizers nothing tells where the next step begins: the step ends with its backward."""
         if not self.forwards and not self.registry.optimizers:
             self.close_step()
+
+    def trains_by_grad(self, outputs: Any, inputs: Any, create_graph: Any) -> bool:
+        """Whether torch.autograd.grad stands in for backward: no optimizer, and the same leaf tensors are asked about again and again
+        (an input whose gradient is wanted is a new tensor each time)."""
+        tensors = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
+        if create_graph or self.registry.optimizers or not isinstance(outputs, torch.Tensor) or outputs.numel() != 1 or not self.mine():
+            return False
+        if not all(isinstance(t, torch.Tensor) and t.is_leaf and t.requires_grad for t in tensors):
+            return False
+        before = self._asked_about
+        self._asked_about = {id(t): weakref.ref(t) for t in tensors}
+        return bool(tensors) and all((ref := before.get(id(t))) is not None and ref() is t for t in tensors)
 
     def site_of(self, key: Any) -> Site:
         """The training loss that is differentiated at this place of the user's source."""

@@ -202,7 +202,8 @@ class Trace(TorchFunctionMode):
         if node.cut and not node.grad:
             node.stack = tuple(_user_stack(frame))
         for tensor in outputs:
-            self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
+            if not (tensor.is_leaf and tensor.requires_grad):  # a weight that the script updates in place is no result
+                self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
         self.nodes.append(node)
         if outputs:
             self._on_output(node, outputs[0])

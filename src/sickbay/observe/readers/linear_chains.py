@@ -60,7 +60,7 @@ class _Use:
 
 
 def read(reading: Reading) -> None:
-    if reading.site.reads >= ENOUGH_READS:
+    if reading.site.reads >= (ENOUGH_READS if reading.known("linear_maps") else 4 * ENOUGH_READS):
         return
     values: list[_Value] = []
     uses: dict[int, _Use] = {}
