@@ -59,6 +59,7 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
         yield strong(
             f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
+            next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
             parameters=len(unused),
             values=size(unused),
         )

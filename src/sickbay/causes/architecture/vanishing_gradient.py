@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint
 from sickbay.causes.fixing import mend, source_at
@@ -65,7 +66,7 @@ def vanishing_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
             return
         name, count = _shrinking(record)
         certain = sign.numbers["ratio"] < VANISHED or count >= SEVERAL
-        yield from_sign("strong" if certain else "hint", sign, Place(layer=sign.where))
+        yield from_sign("strong" if certain else "hint", sign, _place(record, name, sign.where))
         yield hint(trouble.text, steps=trouble.steps)
         if count:
             yield hint(f"{count} {name} activations follow each other in the graph", activations=count)
@@ -76,6 +77,16 @@ def vanishing_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield hint(
             f"{recurrent[0]} is a plain recurrent layer, in which gradients vanish over many time steps; {trouble.text}", Place(layer=recurrent[0])
         )
+
+
+def _place(record: Record, activation: str, layer: str | None) -> Place:
+    """The line of the activation that shrinks the most often; the layer alone where there is none."""
+    lines = [op.place for loss in record.facts.losses for op in loss.activations if op.name == activation and op.place is not None]
+    by_line = Counter((p.file, p.line) for p in lines)
+    if not by_line:
+        return Place(layer=layer)
+    most = by_line.most_common(1)[0][0]
+    return replace(next(p for p in lines if (p.file, p.line) == most), layer=layer)
 
 
 def _shrinking(record: Record) -> tuple[str, int]:

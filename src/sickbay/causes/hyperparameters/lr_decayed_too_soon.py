@@ -109,7 +109,9 @@ def _cut_short(c: Curve, rates: Series, died: int) -> bool:
 
 
 def _place(record: Record) -> Place | None:
-    return record.facts.timeline.places.get("scheduler")
+    """Where the schedule's numbers stand."""
+    built = [s.built_at for s in record.facts.schedulers if s.built_at is not None and s.steps]
+    return built[0] if built else record.facts.timeline.places.get("scheduler")
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

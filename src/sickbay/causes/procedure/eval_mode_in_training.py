@@ -69,11 +69,24 @@ def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield proof(
         f"{modes.training_in_eval:,} of {modes.training_forwards:,} training passes{located(modes.training_forward_at)} ran in eval mode, {since}; "
         f"affected: {listed(layers)}",
-        uncalled_at(record, modes.training_forward_at, "train") or modes.eval_called_at or modes.training_forward_at,
+        _place(record, modes),
         (modes.training_in_eval_first or 0, modes.training_in_eval_last or record.facts.run.steps),
         passes=modes.training_in_eval,
         all_passes=modes.training_forwards,
     )
+
+
+def _place(record: Record, modes: Modes) -> Place | None:
+    """Where the switch back is missing: the train() that lost its parentheses or comes only once, else the loop around the training pass."""
+    forward = modes.training_forward_at
+    named = uncalled_at(record, forward, "train") or modes.train_called_at
+    source = source_at(record, forward)
+    statement = source.statement(forward.line) if source is not None and forward is not None else None
+    loops = source.loops(statement) if source is not None and statement is not None else []
+    if named is None and source is not None and loops:
+        line = loops[-1].lineno
+        return Place(source.file, line, text=source.lines[line - 1].strip())
+    return named or modes.eval_called_at or forward
 
 
 def _switched_each_step(record: Record) -> bool:

@@ -42,7 +42,7 @@ from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
 from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Modes
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.losses import adversarial
@@ -73,7 +73,7 @@ def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]
     yield proof(
         f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode; "
         f"affected: {listed(layers)}",
-        uncalled_at(record, modes.evaluation_forward_at, "eval") or modes.evaluation_forward_at,
+        _place(record, modes),
         (modes.evaluation_in_train_first or 0, modes.evaluation_in_train_last or record.facts.run.steps),
         passes=modes.evaluation_in_train,
         all_passes=modes.evaluation_passes,
@@ -84,6 +84,25 @@ def _evaluates(record: Record) -> bool:
     """Whether there is a pass that dropout can spoil; one that gives the same input several times may want it (Monte Carlo dropout)."""
     passes = any(e.passes for e in record.facts.evaluations) or record.facts.timeline.counts.get("evaluate", 0) > 0
     return passes and not record.facts.modes.evaluation_repeats_input
+
+
+def _place(record: Record, modes: Modes) -> Place | None:
+    """Where eval() is missing: the one that lost its parentheses, a train() in its stead, else the head of the evaluation."""
+    forward = modes.evaluation_forward_at
+    named = uncalled_at(record, forward, "eval")
+    source = source_at(record, forward)
+    statement = source.statement(forward.line) if source is not None and forward is not None else None
+    if named is not None or source is None or statement is None or forward is None:
+        return named or forward
+    around = source.function(statement)
+    if isinstance(around, Function):
+        switched = modes.train_called_at
+        instead = switched is not None and switched.file == forward.file and around.lineno <= (switched.line or 0) <= (around.end_lineno or 0)
+        line = switched.line if instead and switched is not None and switched.line else around.lineno
+    else:
+        blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
+        line = blocks[0] if blocks else statement.lineno
+    return Place(source.file, line, text=source.lines[line - 1].strip())
 
 
 def _on_purpose(record: Record, modes: Modes) -> bool:
