@@ -9,10 +9,11 @@ from bench import memory, overhead, startup
 from bench.measure import count_processor_time
 from bench.overhead import say
 from bench.peers import missing
+from bench.structure import structure
 from bench.table import Row, print_table, write_results
 from bench.workloads import WORKLOADS, chosen, machine
 
-SHARES = {"overhead": 0.34, "sampled": 0.06, "peers": 0.20, "budgets": 0.26}
+SHARES = {"overhead": 0.32, "sampled": 0.06, "structure": 0.08, "peers": 0.18, "budgets": 0.22}
 """Of the time, for all workloads together; memory and start-up take what they take (about a minute)."""
 OTHER_BUDGETS = [0.005, 0.01, 0.05]
 BUDGET_WORKLOADS = ("mlp", "gpt-small")
@@ -54,6 +55,7 @@ def measure(plan: Plan) -> list[Row]:
             limit = plan.limit("overhead", len(names))
             rows += overhead.budgets(workload, [overhead.DEFAULT_BUDGET], seconds=SECONDS, blocks=100, limit=limit)
             rows += overhead.sampled_step(workload, seconds=SECONDS, blocks=4, limit=plan.limit("sampled", len(names)))
+            rows += structure(workload, limit=plan.limit("structure", len(names)))
     for name in names:
         if plan.fits(f"{name} memory"):
             rows += memory.measure(name)

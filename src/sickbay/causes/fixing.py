@@ -135,7 +135,7 @@ class Source:
     def diff(self, *edits: Edit | None) -> str:
         """The unified diff of the edits; "" if one could not be made or the result is not Python any more."""
         changed = self.text
-        for edit in sorted((e for e in edits if e is not None), key=lambda e: -e.start):
+        for edit in sorted((e for e in edits if e is not None), key=lambda e: (-e.start, -e.end)):
             changed = changed[: edit.start] + edit.text + changed[edit.end :]
         if None in edits or changed == self.text or not _parses(changed):
             return ""

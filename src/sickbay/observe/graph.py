@@ -114,7 +114,9 @@ class GraphWatch(Observer):
                 for read in readers():
                     read(reading)
                 site.reads += 1
-                self.session.sample_seconds += self.session.clock() - started
+                took = self.session.clock() - started
+                self.session.sample_seconds += took
+                self.session.structure_seconds += took
 
     def report(self) -> None:
         registry = self.session.registry

@@ -91,6 +91,8 @@ class Session:
         self.pulse: dict[str, float] = {}
         self.times = StepTimes()
         self.sample_seconds = 0.0
+        self.structure_seconds = 0.0
+        """Of the whole run: following operations, reading them, probing the model."""
         self.norm_seconds = 0.0
         self.own_seconds = 0.0
         self.training_seconds = 0.0

@@ -152,6 +152,7 @@ class Trace(TorchFunctionMode):
             took = clock() - started + DISPATCH_SECONDS
             session.times.own += took
             session.sample_seconds += took
+            session.structure_seconds += took
         return output
 
     def _pass_on(self, name: str, output: Any) -> None:

@@ -126,7 +126,9 @@ class ProbeWatch(Observer):
             if self._open(call):
                 self.tries[id(call.module)] = self.tries.get(id(call.module), 0) + 1
                 self._try(call, losses)
-        self.session.sample_seconds += self.session.clock() - started
+        took = self.session.clock() - started
+        self.session.sample_seconds += took
+        self.session.structure_seconds += took
         self.over = len(self.tries) >= MOST_MODELS and min(self.tries.values()) >= len(ATTEMPTS)
 
     def _try(self, call: ForwardCall, losses: list[tuple[LossCall, Place | None, str]]) -> None:
