@@ -7,6 +7,7 @@ it directly. We only stay alive until it has ended, pass on what was sent to us 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -74,8 +75,28 @@ def run_child(argv: Sequence[str], env: Mapping[str, str]) -> Ending:
             raise UsageError(f"could not start {argv[0]!r}: {e.strerror or e}") from None
         reached.child = child
         reached.forward()
+        _wait(child)
         returncode = child.wait()
     return Ending(returncode, time.monotonic() - started)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """Until the child has ended. A plain wait could miss a signal that comes right before it blocks, and pass it on only after the end."""
+    try:
+        ended = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):  # not on this system, or it has ended already
+        return
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    try:
+        while ended not in (ready := select.select([ended, read], [], [])[0]):
+            if read in ready:
+                os.read(read, 4096)  # our handler has passed the signal on by now
+    finally:
+        signal.set_wakeup_fd(before)
+        for fd in (ended, read, write):
+            os.close(fd)
 
 
 class _Reached:
