@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from causes.scripts import added, removed
 from sickbay.facts import ClassOrder, Crash, Fragile, Head, Loss, Op, Values
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record, place_in
 
 SCORES = Values(count=320, minimum=-2.5, maximum=3.1, mean=0.1, std=1.0, row_sum=(-3.0, 4.0))
@@ -215,3 +216,15 @@ def test_the_fix_leaves_it_out(line: str, last: str, fixed: str) -> None:
     source = f"def f(self, h):\n{line}\n"
     fix = assert_suspects(activated("mse_loss", last, (0, 1), source=source, text=line.strip()), "activation-on-output").fix
     assert (removed(fix.diff), added(fix.diff)) == ([line], [fixed])
+
+
+def test_a_line_that_makes_the_hidden_activations_too_is_not_taken_out() -> None:
+    line = "        x = torch.relu(linear(x))"
+    record = activated(
+        "cross_entropy", "relu", (0, float("inf")), source=f"def f(self, x):\n    for linear in self.linears:\n{line}\n", text=line.strip()
+    )
+    (loss,) = record.facts.losses
+    used = loss.heads[0].fed_by[0]
+    record = with_facts(record, losses=(replace(loss, activations=(used, used, used)),))
+    fix = assert_suspects(record, "activation-on-output").fix
+    assert fix.safety == "advice" and "torch.relu(linear(x))" not in fix.diff and "last layer only" in fix.text

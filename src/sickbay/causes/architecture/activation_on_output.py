@@ -38,7 +38,7 @@ from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import without
 from sickbay.facts import Head
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -118,6 +118,14 @@ def _name(head: Head) -> str:
     return f"`{head.call}`" if head.function == "difference" and head.call else head.function
 
 
+def _also_inside(record: Record, place: Place | None, function: str) -> bool:
+    """Whether the same line (a loop over layers, a helper) is between hidden layers as well: without it the whole net would be linear."""
+    if place is None:
+        return False
+    uses = [[a for a in x.activations if a.name == function and a.place is not None and a.place.line == place.line] for x in record.facts.losses]
+    return any(len(same) > 1 for same in uses)
+
+
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
@@ -125,6 +133,12 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     function = heads[0].fed_by[0].name if heads else "relu"
     if function in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         return Fix("put a linear layer after the recurrent one", "self.out = nn.Linear(hidden_size, outputs)\n...\nreturn self.out(hidden)", "advice")
+    if _also_inside(record, place, function):
+        return Fix(
+            f"leave out the {function} after the last layer only: this line makes the hidden ones too",
+            f"# {function} after every layer but the last",
+            "advice",
+        )
     diff = source.diff(without(source, place.line if place else None, function)) if source is not None else ""
     return mend(
         f"let the last layer be linear: leave out the {function}",
