@@ -127,8 +127,8 @@ class Watched(Contestant):
 
     def _skip_pause(self, seconds: float) -> None:
         session = self.session
-        if session._step_started is not None:
-            session._step_started += seconds
+        if session.step_started is not None:
+            session.step_started += seconds
         session._reported += seconds
         session.writer._flushed_at += seconds
 

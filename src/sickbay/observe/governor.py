@@ -93,6 +93,12 @@ class Governor:
             return False
         return True
 
+    def sleeps_until(self, step: int) -> int:
+        """The next step on which something is due, if it may be slept through until there."""
+        landmark = 1 << step.bit_length()
+        due = min(self._awake_next, self.frame.next_step, self.norm.next_step)
+        return min(due, landmark) if landmark <= LANDMARKS else due
+
     @property
     def allowance(self) -> float:
         """The share of training time left for sampling."""

@@ -65,7 +65,7 @@ def put_in_place(session: Session) -> None:
 def _modules(session: Session, patches: Patches) -> None:
     Module = torch.nn.Module
     criteria = torch.nn.modules.loss._Loss
-    is_compiling = torch.compiler.is_compiling
+    is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
     clock = time.perf_counter
     stack = session.registry.stack
 
@@ -84,7 +84,9 @@ def _modules(session: Session, patches: Patches) -> None:
                     return original(self, *args, **kwargs)
                 finally:
                     stack.pop()
-            if session.asleep and self.training and torch.is_grad_enabled():
+            if session.asleep and self.training and is_grad_enabled():
+                if session.door is None:
+                    session.door = (self, args, kwargs)
                 return original(self, *args, **kwargs)
             if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule) or inside_transform():
                 return original(self, *args, **kwargs)
@@ -168,7 +170,7 @@ def _takes_fast_path(module: torch.nn.Module, args: Any) -> bool:
 
 
 def _losses(session: Session, patches: Patches) -> None:
-    is_compiling = torch.compiler.is_compiling
+    is_compiling, is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
     depth = 0
 
     def around(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -177,6 +179,8 @@ def _losses(session: Session, patches: Patches) -> None:
                 nonlocal depth
                 # Under our own tracing, torch calls the (patched) function a second time from inside.
                 if is_compiling() or depth or session.busy or session.off or not session.mine():
+                    return original(*args, **kwargs)
+                if session.nap is not None and session.train_mode and is_grad_enabled():
                     return original(*args, **kwargs)
                 if inside_transform():
                     session.limit("losses inside torch.func transforms", "their values are not numbers yet while they are computed")
@@ -228,6 +232,10 @@ def _backward(session: Session, patches: Patches) -> None:
             loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
             if loss is None:
                 return original(tensors, *args, **kwargs)
+            frame = sys._getframe(2)  # the caller of Tensor.backward
+            if session.nap is not None and session.nap.backward(tensors, frame):
+                return original(tensors, *args, **kwargs)
+            session.backward_from = (frame.f_code, frame.f_lasti)
             session.backward_begins(loss, key_here())
             if not session.asleep:
                 given, retain, create = (args + (None, None, None)[len(args) :])[:3]
@@ -362,7 +370,7 @@ def _optimizers(session: Session, patches: Patches) -> None:
         if session.busy or session.off or not session.mine():
             return
         if session.asleep:
-            if session.measure_norm:
+            if session.measure_norm and session.nap is None:
                 session.fire("norm_due", optimizer)
             begun[id(optimizer)] = clock()
             return
@@ -371,6 +379,9 @@ def _optimizers(session: Session, patches: Patches) -> None:
         begun[id(optimizer)] = clock()
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        session.door = None
+        if session.nap is not None and not session.busy and session.mine() and session.nap.stepped(optimizer):
+            return
         started = begun.pop(id(optimizer), None)
         if started is None or session.busy or session.off:
             return

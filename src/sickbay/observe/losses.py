@@ -13,15 +13,13 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.numbers import Array
-from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
+from sickbay.observe.observer import JUMP, ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import USER, here, key_here, key_of, kind_of, user_frame
 from sickbay.observe.predictions import Compared, compared
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-JUMP = 3.0
-"""A loss this many times its running mean makes the next step a sampled one."""
 MOST_EVALUATIONS = 16
 
 
@@ -66,7 +64,6 @@ class LossWatch(Observer):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.mean: dict[int, float] = {}
         self.backwards: dict[int, int] = {}
         """Backward passes of each loss within step `counted`."""
         self.counted = -1
@@ -115,16 +112,13 @@ class LossWatch(Observer):
         count = self.backwards[site.index] = self.backwards.get(site.index, 0) + 1
         before = self.session.pulse.get(name, 0.0)
         self.session.pulse[name] = before + (value - before) / count  # accumulation: the mean over the step
-        running = self.mean.get(site.index)
         if not math.isfinite(value):
             self.session.writer.event(self.session.step, "nonfinite-loss", {"loss": site.index, "value": str(value), "place": site.place})
             self.session.governor.frame.force(self.session.step + 1)
-        elif running is None or not math.isfinite(running):
-            self.mean[site.index] = value
-        else:
-            if abs(value) > JUMP * abs(running) + 1e-6:
-                self.session.governor.frame.force(self.session.step + 1)
-            self.mean[site.index] = 0.9 * running + 0.1 * value
+            return
+        if site.running is not None and abs(value) > JUMP * abs(site.running) + 1e-6:
+            self.session.governor.frame.force(self.session.step + 1)
+        site.follow((value,))
 
     def step_closed(self, _: int) -> None:
         count = self.session.since_step

@@ -17,13 +17,16 @@
     now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
 On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `stepped`
-and what happens outside training steps is heard; `woke` is the first moment after it.
+and what happens outside training steps is heard; `woke` is the first moment after it. Of a stretch of such steps on which nothing unusual happens (see nap.py) even these
+are not heard, only `napped` after it.
 
 Observers never change anything of the user's: they work on detached tensors, their own torch calls are not observed, their time is counted, and an exception switches that one observer off and is told in the report.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +56,7 @@ MOMENTS = (
     "norm_due",
     "step_begins",
     "stepped",
+    "napped",
     "step_ends",
     "step_closed",
     "settle",
@@ -73,6 +77,10 @@ MOMENTS = (
     "report",
     "finish",
 )
+
+
+JUMP = 3.0
+"""A loss this many times its running mean makes the next step a sampled one."""
 
 
 class Observer:
@@ -129,6 +137,15 @@ class Site:
     found: dict[str, dict[Any, Any]] = field(default_factory=dict)
     """What the readers found, by the field of `facts.Loss` it belongs to; each finding once, by its key."""
     variable: str = ""
+    running: float | None = None
+    """A running mean of the loss."""
+
+    def follow(self, values: Sequence[float]) -> None:
+        """Move the running mean along with new values of the loss."""
+        keep = 0.9 ** len(values)
+        mean = sum(values) / len(values)
+        known = self.running is not None and math.isfinite(self.running)
+        self.running = keep * self.running + (1 - keep) * mean if known else mean  # type: ignore[operator]
 
     def series(self, stem: str) -> str:
         """The name of one of this loss's series: "loss/train", then "loss/train@1"..."""

@@ -77,9 +77,15 @@ class RebuiltWatch(Observer):
             self.lines[place.file, place.line] = Line(place, optimizer)
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        self._count(optimizer, 1)
+
+    def napped(self, optimizer: torch.optim.Optimizer, steps: int) -> None:
+        self._count(optimizer, steps)
+
+    def _count(self, optimizer: torch.optim.Optimizer, steps: int) -> None:
         line = self.newest.get(id(optimizer))
         if line is not None and (tensor := line.first()) is not None:
-            line.steps += 1
+            line.steps += steps
             line.left = sample(tensor, BLOCK)
 
     def report(self) -> None:

@@ -8,6 +8,7 @@ our work out of autograd and out of our own sight, and contains whatever goes wr
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import sys
 import threading
@@ -19,11 +20,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.governor import Governor
+from sickbay.observe.nap import WRAPPERS_SECONDS, Nap, Usual
 from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, Site, StepTimes
 from sickbay.observe.patches import Patches
 from sickbay.observe.places import place_of
@@ -33,6 +36,8 @@ from sickbay.record.writer import RecordWriter
 from sickbay.settings import Settings
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from sickbay.observe.trace import Node, Trace
 
 REPORT_SECONDS = 2.0
@@ -46,6 +51,10 @@ SHORTEST_BEFORE_REPORT = 8
 SETTLE_STEPS, SETTLE_SECONDS, SETTLE_BYTES = 8, 1.0, 4 * 2**20
 """Sampled steps, time and room that their numbers may take before they are worked out and written: at most so much of the
 per-layer statistics is lost when the process is killed. Losses are written every quarter second."""
+FIRE_SECONDS = 4e-6
+"""What a moment costs outside our clock (the wrapper that tells of it, the call): measured on a tiny network, with and without us."""
+THROUGH_NAPS = frozenset({"batch_loaded", "scheduled", "clipped"})
+"""Moments of an ordinary step at which observers may be told without ending a nap."""
 YOUNG = 64
 """In the first steps nothing waits longer than the record's own buffers."""
 
@@ -72,6 +81,10 @@ class Session:
         """Histograms are taken too: on every fourth sampled step, since they change slowly and logarithms are dear."""
         self.asleep = False
         """This step is only counted: see `Governor.may_sleep`."""
+        self.nap: Nap | None = None
+        """...and even that is done in passing."""
+        self.backward_from: tuple[CodeType, int] | None = None
+        """Where the newest backward pass was called, as the frame there says (see nap.py)."""
         self.train_mode = True
         """The newest call of .train() or .eval()."""
         self.tracing = False
@@ -87,6 +100,7 @@ class Session:
         self.forwards = 0
         self.since_step = 0
         self.optimizer_steps = 0
+        self.stepped_last: weakref.ref[torch.optim.Optimizer] | None = None
         self.autograd_grad_calls = 0
         self.pulse: dict[str, float] = {}
         self.times = StepTimes()
@@ -106,6 +120,9 @@ class Session:
         self.site: Site | None = None
         self.loss_finite: bool | None = True
         """Whether the newest loss is finite; None while its value is on its way from a device."""
+        self.door: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]] | None = None
+        """The first call of a module on a step that is asleep; let go when the step ends."""
+        self.on_incident: Callable[[str], None] | None = None
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -117,7 +134,7 @@ class Session:
         self._writer: RecordWriter | None = None
         self._listeners: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
         self.clock = time.perf_counter
-        self._step_started: float | None = None
+        self.step_started: float | None = None
         self._closing_took = 0.0
         self._reported = 0.0
         self._report_took = 0.0
@@ -170,6 +187,23 @@ class Session:
         """Something is not seen in this run: say so in the report."""
         self.limits.setdefault(what, why)
 
+    def incident(self, kind: str) -> None:
+        """Something of this step ("loss", "gradient", "weight") is not finite: keep what led to it, the first time (see blackbox.py).
+        For observers, who say so when they have noted what they know of it."""
+        if self.on_incident is not None:
+            self.on_incident(kind)
+
+    def set_aside(self, seconds: float) -> None:
+        """Time of ours that belongs to no step: it is counted, but must not set the pace of what follows."""
+        self.times.own -= seconds
+        self.own_seconds += seconds
+        if self.step_started is not None:
+            self.step_started += seconds
+
+    def report_soon(self) -> None:
+        """Write all facts when this step closes: the run may not live much longer."""
+        self._reported = -math.inf
+
     # -- observers ----------------------------------------------------------------------------------------------
 
     def add(self, observer: Observer) -> None:
@@ -185,6 +219,8 @@ class Session:
         listeners = self._listeners.get(moment)
         if not listeners:
             return
+        if self.nap is not None and moment not in THROUGH_NAPS:
+            self.nap.end()
         started = self.clock()
         self.busy = True
         try:
@@ -198,7 +234,7 @@ class Session:
                             break  # type: ignore[unreachable]
         finally:
             self.busy = False
-            self.times.own += self.clock() - started
+            self.times.own += self.clock() - started + FIRE_SECONDS
 
     def retire(self, observer: Observer, moment: str, error: BaseException) -> None:
         """An observer failed: training goes on without it, and the report says what was no longer seen."""
@@ -257,8 +293,8 @@ class Session:
     def backward_begins(self, loss: torch.Tensor, key: Any) -> None:
         if self.thread is None:
             self.thread = threading.get_ident()
-        if self._step_started is None:
-            self._step_started = self.clock()
+        if self.step_started is None:
+            self.step_started = self.clock()
         if self.since_step >= 1 and self.steps_by_backward:
             self.close_step()
         self.backwards += 1
@@ -306,9 +342,10 @@ class Session:
         return not self.registry.optimizers or self.backwards >= MANUAL_AFTER
 
     def step_ended(self, optimizer: torch.optim.Optimizer) -> None:
-        if self._step_started is None:
-            self._step_started = self.clock()
+        if self.step_started is None:
+            self.step_started = self.clock()
         self.optimizer_steps += 1
+        self.stepped_last = weakref.ref(optimizer)
         self.fire("stepped", optimizer)
         if not self.asleep:
             self.fire("step_ends", optimizer)
@@ -325,7 +362,7 @@ class Session:
             self.fire("step_closed", self.step)
         if self.sampled:
             self._settle_in_time()
-        begun = self._step_started if self._step_started is not None else started
+        begun = self.step_started if self.step_started is not None else started
         took = max(started - begun - own, 1e-9)
         self.pulse["time/step"] = took
         self.pulse["time/data"] = times.data
@@ -336,10 +373,7 @@ class Session:
             self.pulse["time/optimizer"] = times.optimizer
         self.training_seconds += took
         self._plan(took)
-        try:
-            self._write_pulse()
-        except Exception as e:
-            self.abandon(e)
+        self._write_pulse()
         self._closing_took = self.clock() - started
         self.own_seconds += own + self._closing_took
         self.step += 1
@@ -347,9 +381,11 @@ class Session:
         self.pulse = {}
         self.times = StepTimes(own=0.0)
         self.sample_seconds = self.norm_seconds = 0.0
-        self._step_started = self.clock()
+        self.step_started = self.clock()
         if not self.asleep:
             self.fire("step_planned")
+        else:
+            self._doze()
 
     def _settle_in_time(self) -> None:
         """Sampled numbers wait for their arithmetic, which is cheap for many steps at once: not long, and not when something is wrong."""
@@ -388,27 +424,90 @@ class Session:
             governor.frame.ran(self.step, self.sample_seconds, governor.step_seconds, governor.allowance)
         if self.measure_norm:
             governor.norm.ran(self.step, self.norm_seconds, governor.step_seconds, governor.allowance)
-        self.sampled = governor.frame.due(self.step + 1)
-        self.measure_norm = self.sampled or governor.norm.due(self.step + 1)
+        self._decide(self.step + 1)
+
+    def _decide(self, step: int) -> None:
+        """What is measured on the next step."""
+        governor = self.governor
+        self.sampled = governor.frame.due(step)
+        self.measure_norm = self.sampled or governor.norm.due(step)
         self.with_histograms = governor.frame.runs % 4 == 0
         slept = self.asleep
-        self.asleep = not self.sampled and governor.may_sleep(self.step + 1)
+        self.asleep = not self.sampled and governor.may_sleep(step)
         if slept and not self.asleep:
             self.fire("woke")
 
     def _write_pulse(self) -> None:
+        try:
+            self.writer.frame("pulse", self.step, tuple(self.pulse), list(self.pulse.values()))
+            self._tend_record()
+        except Exception as e:
+            self.abandon(e)
+
+    def _tend_record(self) -> None:
         writer = self.writer
-        writer.frame("pulse", self.step, tuple(self.pulse), list(self.pulse.values()))
         self._write_arrived()
         now = time.monotonic()
+        at_once = self._reported == -math.inf
         if now - self._reported > max(REPORT_SECONDS, self._report_took / REPORT_SHARE) or self.step in (1, SHORTEST_BEFORE_REPORT):
             self.report()
             self._reported = time.monotonic()
             self._report_took = self._reported - now
-        if writer.due():
+        if writer.due() or at_once:
             if self._unsettled and self.step < YOUNG:
                 self.settle()
             writer.flush()
+
+    # -- dozing -------------------------------------------------------------------------------------------------
+
+    def _doze(self) -> None:
+        """Begin a nap if the next steps can be expected to be like the last one."""
+        until = self.governor.sleeps_until(self.step)
+        site, optimizer = self.site, self.stepped_last() if self.stepped_last is not None else None
+        if until <= self.step or self.measure_norm or site is None or optimizer is None or self.backward_from is None:
+            return
+        entry = self.registry.optimizer(optimizer)
+        rate = optimizer.param_groups[0].get("lr")
+        if self.loss_finite and site.running is not None and isinstance(rate, (int, float)) and entry.ref() is optimizer:
+            self.nap = Nap(self, Usual(*self.backward_from, site, optimizer, entry), until)
+
+    def slept(self, nap: Nap) -> None:
+        """A nap is over: write what was taken and account for it."""
+        rows, usual = nap.rows, nap.usual
+        table = np.array(rows, dtype=np.float32)
+        names = usual.names
+        if self.epoch >= 0:
+            names += ("epoch",)
+            table = np.column_stack([table, np.full(len(rows), self.epoch, np.float32)])
+        try:
+            self.writer.frames("pulse", list(range(nap.first, nap.first + len(rows))), names, table)
+            for step, extra in nap.extras:
+                self.writer.frame("pulse", step, tuple(extra), list(extra.values()))
+        except Exception as e:
+            self.abandon(e)
+            return
+        took = sum(row[2] for row in rows)
+        own = sum(row[4] for row in rows) + len(rows) * WRAPPERS_SECONDS
+        self.training_seconds += took
+        self.own_seconds += own
+        self.governor.step_took(took / len(rows), own / len(rows), True)
+        self.fire("napped", usual.optimizer, len(rows))
+
+    def wake(self) -> None:
+        """A nap ended with a whole step: plan the next one."""
+        started = self.clock()
+        self._decide(self.step)
+        try:
+            self._tend_record()
+        except Exception as e:
+            self.abandon(e)
+            return
+        self.own_seconds += self.clock() - started
+        self.step_started = self.clock()
+        if not self.asleep:
+            self.fire("step_planned")
+        else:
+            self._doze()
 
     # -- telling and ending -------------------------------------------------------------------------------------
 
@@ -449,11 +548,13 @@ class Session:
         if os.getpid() != self.pid or self.off:
             return
         try:
+            if self.nap is not None:
+                self.nap.end()
             if self.since_step and self.steps_by_backward:
                 self.close_step()
             self.fire("finish")
             self._write_arrived(wait=True)
-            if self.backwards or self.optimizer_steps or self.forwards:
+            if self.backwards or self.optimizer_steps or self.forwards or (self.crash is not None and self.registry.optimizers):
                 self.report(finished=True)
                 self.writer.close()
         except Exception as e:
