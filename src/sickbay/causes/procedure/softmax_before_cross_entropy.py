@@ -29,13 +29,13 @@ Return logits from the model and apply softmax only where probabilities are show
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof
-from sickbay.causes.fixing import Edit, Source, called, is_number, mend, receiver, source_at
+from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
+from sickbay.causes.removing import without
 from sickbay.facts import Loss, Op
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -43,7 +43,6 @@ from sickbay.signs import Signs
 
 SQUASHING = ("softmax", "sigmoid", "softmin")
 EXPECT_LOGITS = ("cross_entropy", "binary_cross_entropy_with_logits", "log_softmax", "multilabel_soft_margin_loss")
-NAMES = ("softmax", "sigmoid", "Softmax", "Sigmoid", "softmin", "Softmin", "Softmax2d")
 
 
 @cause(
@@ -90,54 +89,6 @@ def _floor(inner: Op, outer: Op) -> float | None:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
-    diff = source.diff(_without(source, place.line if place else None)) if source is not None else ""
+    diff = source.diff(without(source, place.line if place else None, *SQUASHING, held=("prob", "sm"))) if source is not None else ""
     text = "give the loss the logits; apply softmax only where probabilities are shown or sampled"
     return mend(text, diff, "loss = F.cross_entropy(logits, y)  # logits: the output before softmax", "consent")
-
-
-def _without(source: Source, line: int | None) -> Edit | None:
-    """The line without its softmax: the call's argument remains, a layer in nn.Sequential goes."""
-    calls = [c for c in source.calls(*NAMES, line=line) if c.lineno == line or c.end_lineno == line]
-    if len(calls) > 1:
-        calls = [c for c in calls if called(c).lower().startswith(("softm", "sigm"))][-1:]
-    if not calls:
-        return _module_call(source, line)
-    call = calls[0]
-    if called(call)[0].isupper():
-        return _layer(source, call)
-    argument = receiver(call) if _is_method(call) else call.args[0] if call.args else None
-    return source.replacing(call, source.segment(argument)) if argument is not None else None
-
-
-def _is_method(call: ast.Call) -> bool:
-    """`scores.softmax(-1)`, and not `F.softmax(scores)` or a layer's `self.softmax(scores)`: its argument, if any, is a dimension."""
-    return receiver(call) is not None and (not call.args or is_number(_positive(call.args[0])))
-
-
-def _positive(node: ast.expr) -> ast.expr:
-    return node.operand if isinstance(node, ast.UnaryOp) else node
-
-
-def _layer(source: Source, call: ast.Call) -> Edit | None:
-    """`nn.Softmax(...)` as an argument of nn.Sequential: take it out with its comma."""
-    parent = source.parents.get(call)
-    if isinstance(parent, ast.Call) and call in parent.args and len(parent.args) > 1:
-        i = parent.args.index(call)
-        edit = source.replacing(call, "")
-        if i:
-            end = source.replacing(parent.args[i - 1], "").end
-            return Edit(end, edit.end, "")
-        return Edit(edit.start, source.replacing(parent.args[1], "").start, "")
-    if isinstance(parent, ast.Assign):
-        return source.replacing(call, "nn.Identity()")
-    return None
-
-
-def _module_call(source: Source, line: int | None) -> Edit | None:
-    """`self.softmax(x)`: the layer's attribute is called; keep its argument."""
-    calls = [
-        c
-        for c in source.calls(line=line)
-        if len(c.args) == 1 and any(word in called(c).lower() for word in ("softmax", "sigmoid", "prob", "act", "sm"))
-    ]
-    return source.replacing(calls[0], source.segment(calls[0].args[0])) if len(calls) == 1 else None
