@@ -109,6 +109,7 @@ class Result:
     causes: list[str] = field(default_factory=list)
     place: tuple[str | None, int | None] = (None, None)
     """Of the first expected cause among the diagnoses, else of the first diagnosis."""
+    layer: str | None = None
     overhead: float | None = None
     error: str = ""
 
@@ -170,6 +171,7 @@ def read_document(result: Result, document: dict[str, Any], patient: Patient) ->
     best = next((d for d in diagnoses if d["cause"] in patient.expected), diagnoses[0] if diagnoses else None)
     place = (best or {}).get("place") or {}
     result.place = (place.get("file"), place.get("line"))
+    result.layer = place.get("layer")
 
 
 def compare(patient: Patient, script: str) -> Exactness:
@@ -252,8 +254,10 @@ def is_healthy_script(patient: Patient, result: Result) -> bool:
 
 
 def place_right(patient: Patient, result: Result) -> bool:
+    """The line, or the layer where the label names that first ("encode.2 (code_size=1, train.py:35)")."""
     file, line = result.place
-    return file is not None and (Path(file).name, line) in patient.lines
+    layer = (patient.where or "").partition(" ")[0]
+    return (file is not None and (Path(file).name, line) in patient.lines) or result.layer == layer
 
 
 def describe(result: Result, patient: Patient) -> str:

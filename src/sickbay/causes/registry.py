@@ -84,7 +84,8 @@ def find(name_or_code: str) -> Cause:
         if wanted.lower() in (c.name, c.code.lower()):
             return c
     near = difflib.get_close_matches(wanted.lower(), [*known, *(c.code.lower() for c in known.values())], n=3, cutoff=0.5)
-    inside = [name for name in known if wanted and wanted.lower() in name]
+    plain = wanted.lower().replace("-", "")
+    inside = [name for name in known if plain and plain in name.replace("-", "")]
     names = (inside + [next(c.name for c in known.values() if match in (c.name, c.code.lower())) for match in near])[:4]
     hint = f"did you mean {', '.join(dict.fromkeys(names))}?" if names else "`sickbay causes` lists them all"
     raise UnknownCause(f"no cause is called {name_or_code!r}; {hint}")
