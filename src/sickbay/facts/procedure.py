@@ -47,6 +47,12 @@ class Optimizer:
     """Times that gradients were seen to be there after backward and to be exactly zero when the step came."""
     backwards_per_step: float | None = None
     closure: bool = False
+    twice: int = 0
+    """Observed steps on which another optimizer had just moved some of its tensors by the very same gradients."""
+    shares_with: int | None = None
+    """...index of that optimizer,"""
+    shared: tuple[str, ...] = ()
+    """...and what they share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

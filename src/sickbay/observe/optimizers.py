@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CLOSE_LOOKS = 16
 """For this many intervals a gradient that nobody was seen to clear is measured every time; then on sampled steps."""
+MOST_SHARED = 2000
 
 
 class OptimizerWatch(Observer):
@@ -34,6 +35,7 @@ class OptimizerWatch(Observer):
         self.sites: list[Site] = []
         self.living: list[OptimizerEntry] = []
         """Those that still exist: a script may make a new one for every batch."""
+        self.overlaps: dict[tuple[int, int], tuple[str, ...]] = {}
 
     def optimizer_built(self, optimizer: torch.optim.Optimizer, place: Place | None, frame: FrameType | None) -> None:
         entry = self.session.registry.add_optimizer(optimizer, place, frame)
@@ -107,13 +109,33 @@ class OptimizerWatch(Observer):
             entry.intervals += 1
             if not entry.cleared:
                 self._stale(entry, optimizer)
-        # Without backward every gradient is missing: only if the first is, ask the rest.
         entry.observed_steps += 1
+        if len(self.living) > 1:
+            self._shares(entry, optimizer)
+        # Without backward every gradient is missing: only if the first is, ask the rest.
         first = optimizer.param_groups[0]["params"]
         if entry.cleared_late:
             entry.empty_steps += 1
         elif not first or first[0].grad is None:
             entry.empty_steps += all(p.grad is None for group in optimizer.param_groups for p in group["params"])
+
+    def _shares(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
+        """Has another optimizer just moved some of these tensors by the very same gradients?"""
+        entry.stepped_after = self.session.backwards
+        for other in self.living:
+            if other is entry or other.stepped_after != entry.stepped_after or other.cleared:
+                continue
+            if (entry.index, other.index) not in self.overlaps:
+                self.overlaps[entry.index, other.index] = self._overlap(optimizer, other)
+            if names := self.overlaps[entry.index, other.index]:
+                entry.twice += 1
+                entry.shares_with, entry.shared = other.index, names
+
+    def _overlap(self, optimizer: torch.optim.Optimizer, other: OptimizerEntry) -> tuple[str, ...]:
+        theirs = other.ref()
+        held = {id(p) for group in theirs.param_groups for p in group["params"]} if theirs is not None else set()
+        both = [p for group in optimizer.param_groups for p in group["params"] if id(p) in held]
+        return tuple(e.name for p in both if (e := self.session.registry.entry(p)) is not None)[:MOST_SHARED]
 
     def _stale(self, entry: OptimizerEntry, optimizer: torch.optim.Optimizer) -> None:
         entry.stale += 1
@@ -209,4 +231,7 @@ def _fact(entry: OptimizerEntry) -> facts.Optimizer:
         emptied_by_hand=entry.emptied_by_hand,
         backwards_per_step=entry.backwards / entry.steps if entry.steps else None,
         closure=entry.closure,
+        twice=entry.twice,
+        shares_with=entry.shares_with,
+        shared=entry.shared,
     )

@@ -94,6 +94,11 @@ class OptimizerEntry:
         """...and gradients were cleared after it."""
         self.backwards = 0
         self.closure = False
+        self.stepped_after = -1
+        """Backward passes of the run when it stepped last."""
+        self.twice = 0
+        self.shares_with: int | None = None
+        self.shared: tuple[str, ...] = ()
         self.groups: list[dict[str, Any]] = []
         self.names: tuple[str, ...] = ()
 
