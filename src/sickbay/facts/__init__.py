@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -43,13 +45,16 @@ from sickbay.facts.procedure import (
     Scheduler,
     Timeline,
 )
-from sickbay.facts.run import Crash, Environment, Evaluation, Limit, Run
+from sickbay.facts.run import Environment, Evaluation, Limit, Run
+from sickbay.facts.spikes import LossSpike, Outlier, Spikes
 from sickbay.nouns import Place
 
 __all__ = [
     "HISTOGRAM_BINS",
     "HISTOGRAM_DECADES",
     "Accumulation",
+    "Attached",
+    "BadIndices",
     "BatchMixing",
     "BatchStatistics",
     "Batches",
@@ -59,6 +64,7 @@ __all__ = [
     "ClassOrder",
     "Clipping",
     "Crash",
+    "CrashTensor",
     "Cut",
     "Environment",
     "Evaluation",
@@ -68,6 +74,8 @@ __all__ = [
     "Fragile",
     "FutureLeak",
     "Head",
+    "Incident",
+    "InplaceWrite",
     "InputScale",
     "Kept",
     "LabelOrder",
@@ -77,21 +85,29 @@ __all__ = [
     "Loader",
     "LogitsThroughSoftmax",
     "Loss",
+    "LossSpike",
     "Masked",
+    "MemoryUse",
     "Model",
+    "ModelGiven",
     "Modes",
     "NonfiniteBatch",
     "Op",
     "Optimizer",
     "OptimizerGroup",
+    "Outlier",
     "Parameter",
+    "PartKept",
+    "PartMissing",
     "Precision",
     "Probes",
     "Rebuilt",
     "Run",
     "Scheduler",
     "SignalGrowth",
+    "Spikes",
     "StateLoad",
+    "TensorKept",
     "Timeline",
     "Values",
     "Waist",
@@ -130,6 +146,9 @@ class Facts:
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     crash: Crash | None = None
+    spikes: Spikes | None = None
+    incident: Incident | None = None
+    """What was kept of the first step with a value that was not finite."""
     class_order: tuple[ClassOrder, ...] = ()
     refused: Head | None = None
     """What fed the loss function that ended the run with an exception, where the step was traced."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Sign, Suspicion, Verdict
 from sickbay.record.reader import Record
-from sickbay.report import words
+from sickbay.report import incident, words
 from sickbay.report.charts import Chart, Mark, charts, marks, second_chart
 from sickbay.report.excerpts import DiffLine, Excerpt, changed_only, diff_lines, excerpt, replacement
 from sickbay.report.layers import (
@@ -131,6 +131,10 @@ class View:
     environment: tuple[tuple[str, str], ...]
     run_facts: tuple[tuple[str, str], ...]
     time: tuple[tuple[str, float], ...]
+    incident: str
+    """What was kept of the first step that was not finite, in a sentence; "" if there was none."""
+    incident_command: str
+    """...and what shows it."""
 
 
 def build(diagnosis: Diagnosis, record: Record) -> View:
@@ -163,6 +167,8 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         environment=environment(record),
         run_facts=run_facts(record),
         time=time_shares(record),
+        incident=incident.summary(kept) if (kept := record.facts.incident) is not None else "",
+        incident_command=f"sickbay incident {run.name}" if kept is not None else "",
     )
 
 
@@ -295,8 +301,8 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
     epochs = f" in {words.count(summary.epochs, 'epoch')}" if summary.epochs else ""
     return RunView(
         name=words.clean(summary.name),
-        folder=_here(Path(summary.folder)) if summary.folder else "",
-        report=_here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
+        folder=words.here(Path(summary.folder)) if summary.folder else "",
+        report=words.here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
         script=script,
         command=" ".join((script, *(words.clean(a) for a in facts.argv[1:]))),
         steps=words.count(summary.steps, "step") + epochs,
@@ -306,11 +312,6 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
         loss=_loss(record),
         date=time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started)) if facts.started > 0 else "",
     )
-
-
-def _here(path: Path) -> str:
-    """A path to type into this shell: the record is found from where the reader is, not from where the script ran."""
-    return words.relative(str(path), str(Path.cwd()))
 
 
 def _exists(path: Path) -> bool:
