@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -62,7 +62,9 @@ __all__ = [
     "Cut",
     "Environment",
     "Evaluation",
+    "EvaluationData",
     "Facts",
+    "FeatureScale",
     "FirstInvalid",
     "FirstLoss",
     "Fragile",
@@ -129,6 +131,7 @@ class Facts:
     labels: LabelOrder | None = None
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
+    evaluation_data: tuple[EvaluationData, ...] = ()
     crash: Crash | None = None
     class_order: tuple[ClassOrder, ...] = ()
     refused: Head | None = None

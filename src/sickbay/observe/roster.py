@@ -21,6 +21,7 @@ from sickbay.observe.precision import PrecisionWatch
 from sickbay.observe.probes import ProbeWatch
 from sickbay.observe.ranges import RangeWatch
 from sickbay.observe.rebuilt import RebuiltWatch
+from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
 from sickbay.observe.skips import SkipWatch
 from sickbay.observe.timeline import TimelineWatch
@@ -41,6 +42,7 @@ def observers() -> tuple[type[Observer], ...]:
         OptimizerWatch,
         ActivationWatch,
         BatchWatch,
+        SampleWatch,
         TimelineWatch,
         SchedulerWatch,
         RebuiltWatch,
