@@ -57,6 +57,7 @@ class TestTrainValLeakage(CauseTestCase):
         yield "all of it, without a name that says what it is", run(evaluation(found=400, texts=("model(x)",)))
         yield "a small world", run(evaluation(whole_numbers=True, width=9, found=380))
         yield "short texts of few words", run(evaluation(whole_numbers=True, width=20, found=100, train_twins=0.001))
+        yield "an agent that acts before it learns", run(evaluation(passes=180))
         yield "two numbers a row", run(evaluation(width=2))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
 

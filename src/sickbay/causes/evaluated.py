@@ -12,6 +12,16 @@ TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORE
 HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xte|xval)(?![a-z])", re.IGNORECASE)
 
 
+SELDOM = 0.25
+"""Evaluations come after many steps. What runs without gradients on every step or two is a part of training: acting in a world, targets, mining."""
+
+
+def evaluations(record: Record) -> list[EvaluationData]:
+    """Those that are meant to measure something new."""
+    steps = record.facts.run.steps
+    return [d for d in record.facts.evaluation_data if d.passes <= max(SELDOM * steps, 1) and not of_training(record, d)]
+
+
 def names(record: Record, data: EvaluationData) -> str:
     """What the script calls the data: the calls' texts and the loader's variable."""
     loaders = [x.variable for x in record.facts.loaders if x.index == data.loader]

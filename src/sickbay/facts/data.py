@@ -24,6 +24,8 @@ class Loader:
     iterated_at: Place | None = None
     epochs: int = 0
     variable: str = ""
+    item_at: Place | None = None
+    """Where the script's own data set makes one sample (`__getitem__`, `__iter__`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,8 @@ class EvaluationData:
     loader: int | None = None
     train_loader: bool = False
     """Its batches came from the loader that training uses."""
+    passes: int = 0
+    """Steps of the run after which it came."""
     rows: int = 0
     distinct: int = 0
     found: int = 0

@@ -212,6 +212,7 @@ class SampleWatch(Observer):
             texts=tuple(t[:200] for t in texts if t),
             loader=loader,
             train_loader=loader is not None and loader == self.session.train_loader,
+            passes=group.passes,
             rows=len(rows),
             distinct=len(np.unique(rows)),
             found=int(found.sum()),

@@ -13,6 +13,7 @@ Proof: rows that evaluation gave to the model are equal, number for number, to r
 
 - A pass over the training data to measure training accuracy: all of its rows are known, and it comes from the training loader or bears its name.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
+- What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
 - Cross-validation with a new model, or a state that is loaded again, for each fold.
 
 ## Fix
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evaluated import held_out, of_training, where
+from sickbay.causes.evaluated import evaluations, held_out, where
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -57,7 +58,7 @@ KNOWN = 0.9
     cure="drop-leaked",
 )
 def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
-    shown = [d for d in record.facts.evaluation_data if _tells(d) and not of_training(record, d)]
+    shown = [d for d in evaluations(record) if _tells(d)]
     for data in shown:
         place = where(record, data)
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(place)} are rows of the training data, number for number"

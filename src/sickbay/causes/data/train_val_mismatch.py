@@ -32,7 +32,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evaluated import of_training, where
+from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -65,9 +65,8 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     worse = trouble is not None or _worse(record)
     if not worse:
         return
-    for data in record.facts.evaluation_data:
-        text = _difference(data)
-        if text and not of_training(record, data):
+    for data in evaluations(record):
+        if text := _difference(data):
             place = where(record, data)
             yield strong(f"what is evaluated{located(place)} {text}", place, rows=data.rows)
             if trouble is not None:
