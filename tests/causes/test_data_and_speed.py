@@ -1,4 +1,4 @@
-"""class-imbalance and input-bound."""
+"""class-imbalance, repeated-batches and input-bound."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import LabelOrder, Loader, Run
+from sickbay.facts import Batches, LabelOrder, Loader, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, make_record
@@ -76,3 +76,24 @@ def test_workers_are_added() -> None:
     suspicion = assert_suspects(waiting(0.09, 0.1), "input-bound")
     assert suspicion.place == ITEM
     assert "+loader = DataLoader(Pictures(), batch_size=8, shuffle=True, num_workers=4)" in suspicion.fix.diff.replace("+ ", "+")
+
+
+def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:
+    seen = min(steps, 512)
+    batches = Batches(seen=seen, distinct=max(1, seen - again), repeated=again, in_a_row=in_a_row)
+    return make_record(steps=steps, batches=batches, loaders=[Loader(**{"index": 0, "role": "train", "batches": 20, "batch_size": 8} | loader)])
+
+
+class TestRepeatedBatches(CauseTestCase):
+    cause = "repeated-batches"
+
+    def sick(self) -> Iterable[Record]:
+        yield repeated(in_a_row=199, again=199, epochs=200)
+        yield repeated(again=140, epochs=10, workers=4, sampler="RandomSampler")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the same order in every epoch", repeated(again=180, epochs=10, sampler="SequentialSampler")
+        yield "one batch taken once and kept, to see whether it can be memorised", repeated(in_a_row=199, again=199, epochs=1)
+        yield "a loader of one batch", repeated(in_a_row=199, again=199, epochs=200, batches=1)
+        yield "a random batch for every step", repeated(epochs=200, sampler="RandomSampler")
+        yield "shuffled, with workers", repeated(epochs=10, workers=4, sampler="RandomSampler")
