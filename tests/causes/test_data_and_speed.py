@@ -59,11 +59,12 @@ class TestInputBound(CauseTestCase):
 
     def sick(self) -> Iterable[Record]:
         yield waiting(0.09, 0.1)
-        yield waiting(0.02, 0.03, workers=2)
+        yield waiting(0.08, 0.1, workers=2)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "the model takes the time", waiting(0.02, 0.1)
         yield "a tiny model: collating is most of it", waiting(0.0015, 0.002, 2000)
+        yield "workers on a busy machine", waiting(0.012, 0.016, workers=2)
         yield "half a second in all", waiting(0.008, 0.01, 60)
         yield "batches without a loader", waiting(0.09, 0.1, loaders=False)
         uneven = np.full(200, 0.002)

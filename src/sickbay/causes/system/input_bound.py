@@ -41,8 +41,9 @@ from sickbay.signs import Signs
 STEPS = 30
 SHARE = 0.6
 """Of the whole time; users call 0.3 input-bound on a large machine (DL4J #8130), on which a step is long. Here collating alone takes up to half."""
-WAIT = 0.006
-"""Seconds per batch: collating a hundred small tensors takes one or two milliseconds."""
+WAIT, WAIT_FOR_WORKERS = 0.006, 0.03
+"""Seconds per batch: collating a hundred small tensors takes one or two milliseconds. Workers share the machine with everything else that runs on it: short
+waits for them say more about the machine than about the script."""
 TOTAL = 1.0
 """Seconds in all: less is not worth a word."""
 
@@ -59,12 +60,14 @@ def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
     if len(waits) < STEPS or len(waits) != len(steps) or not record.facts.loaders:
         return
     wait, whole = np.asarray(waits.values, float), np.asarray(steps.values, float)
-    share, middle = float(wait.sum() / max(whole.sum(), 1e-9)), float(np.median(wait))
+    middle = float(np.median(wait))
+    share = min(float(wait.sum() / max(whole.sum(), 1e-9)), middle / max(float(np.median(whole)), 1e-9))
     # The recorded steps may be thinned: the sum stands for the whole run.
     total = share * record.facts.run.training_seconds if record.facts.run.training_seconds else float(wait.sum())
-    if share < SHARE or middle < WAIT or total < TOTAL:
-        return
     loader = _loader(record)
+    least = WAIT_FOR_WORKERS if loader is not None and loader.workers else WAIT
+    if share < SHARE or middle < least or total < TOTAL:
+        return
     place = (loader.item_at or loader.iterated_at) if loader is not None else None
     what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
     yield strong(
