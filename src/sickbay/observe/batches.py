@@ -257,19 +257,25 @@ class BatchWatch(Observer):
             writer.fact("labels", order)
 
 
-def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale:
+def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale | None:
+    """Of the finite numbers; features without any are left out (numpy warns of them, and not silently)."""
+    finite = np.isfinite(values)
+    some = finite.any(0)
+    if not some.any():
+        return None
+    numbers = np.ma.masked_array(values[:, some], ~finite[:, some])
     with np.errstate(all="ignore"):
-        spread = np.nanstd(values, axis=0)
+        spread = numbers.std(0)
         return facts.InputScale(
             dtype=str(x.dtype).removeprefix("torch."),
             shape=tuple(x.shape),
-            mean=float(np.nanmean(values)),
-            std=float(np.nanstd(values)),
-            minimum=float(np.nanmin(values)),
-            maximum=float(np.nanmax(values)),
-            feature_std_min=float(np.nanmin(spread)),
-            feature_std_max=float(np.nanmax(spread)),
-            feature_abs_mean_max=float(np.nanmax(np.abs(np.nanmean(values, axis=0)))),
+            mean=float(numbers.mean()),
+            std=float(numbers.std()),
+            minimum=float(numbers.min()),
+            maximum=float(numbers.max()),
+            feature_std_min=float(spread.min()),
+            feature_std_max=float(spread.max()),
+            feature_abs_mean_max=float(np.abs(numbers.mean(0)).max()),
             batches=batches,
         )
 
