@@ -26,7 +26,7 @@ class Scans(Dataset):
 
 
 torch.manual_seed(2)
-train = Scans(1000, 5, late=(61, 130, 402, 777, 905))
+train = Scans(1000, 5, late=(130, 403, 404, 777))
 test = Scans(300, 6)
 loader = DataLoader(train, batch_size=25, shuffle=True)
 net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.GELU(), nn.Conv2d(8, 8, 3, padding=1), nn.GELU(), nn.Flatten(), nn.Linear(512, 4))

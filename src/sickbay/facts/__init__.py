@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.loss import (
     Broadcast,
@@ -68,7 +68,9 @@ __all__ = [
     "Cut",
     "Environment",
     "Evaluation",
+    "EvaluationData",
     "Facts",
+    "FeatureScale",
     "FirstInvalid",
     "FirstLoss",
     "Fragile",
@@ -145,6 +147,7 @@ class Facts:
     labels: LabelOrder | None = None
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
+    evaluation_data: tuple[EvaluationData, ...] = ()
     crash: Crash | None = None
     spikes: Spikes | None = None
     incident: Incident | None = None

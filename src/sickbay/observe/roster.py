@@ -23,6 +23,7 @@ from sickbay.observe.probes import ProbeWatch
 from sickbay.observe.ranges import RangeWatch
 from sickbay.observe.rebuilt import RebuiltWatch
 from sickbay.observe.replay import ReplayWatch, replaying
+from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
 from sickbay.observe.skips import SkipWatch
 from sickbay.observe.spikes import SpikeWatch
@@ -45,6 +46,7 @@ def observers() -> tuple[type[Observer], ...]:
         OptimizerWatch,
         ActivationWatch,
         BatchWatch,
+        SampleWatch,
         TimelineWatch,
         SchedulerWatch,
         RebuiltWatch,
