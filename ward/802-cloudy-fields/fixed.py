@@ -49,7 +49,7 @@ def main():
     model = SmallUNet()
     opt = torch.optim.AdamW(model.parameters(), lr=4e-3)
     held = Tiles(100, seed=6)
-    for epoch in range(4):
+    for epoch in range(3):
         model.train()
         for k, (image, mask, clear) in enumerate(loader):
             loss = tile_loss(model(image), mask, clear)

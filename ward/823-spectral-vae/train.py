@@ -24,7 +24,7 @@ class VAE(nn.Module):
         mu, logvar = self.enc(x).chunk(2, dim=1)
         z = mu + torch.randn_like(mu) * torch.exp(0.5 * logvar.clamp(-10, 10))
         mean, raw = self.dec(z).chunk(2, dim=1)
-        sigma = torch.relu(raw + 1.0)
+        sigma = torch.relu(raw + 2.0)
         kl = 0.5 * (mu ** 2 + logvar.exp() - 1 - logvar).sum(1)
         return mean, sigma, kl
 

@@ -10,8 +10,8 @@ y = (y - y.mean()) / y.std()
 train_set, test_set = TensorDataset(x[:2000], y[:2000]), TensorDataset(x[2000:], y[2000:])
 
 
-class LogTailLoss(nn.Module):
-    """quadratic near zero, logarithmic in the tail"""
+class SoftTailLoss(nn.Module):
+    """quadratic near zero, square root in the tail"""
 
     def __init__(self, knee=1.0):
         super().__init__()
@@ -20,12 +20,12 @@ class LogTailLoss(nn.Module):
     def forward(self, pred, target):
         r = (pred - target).abs()
         small = 0.5 * r ** 2
-        tail = 0.5 * self.knee ** 2 + self.knee * torch.sqrt(2 * (r - self.knee))
+        tail = 0.5 * self.knee ** 2 + self.knee * torch.sqrt((2 * (r - self.knee)).clamp(min=1e-6))
         return torch.where(r <= self.knee, small, tail).mean()
 
 
 net = nn.Sequential(nn.Linear(8, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1))
-criterion = LogTailLoss()
+criterion = SoftTailLoss()
 opt = torch.optim.AdamW(net.parameters(), lr=3e-3)
 loader = DataLoader(train_set, batch_size=64, shuffle=True)
 
