@@ -54,7 +54,7 @@ KNOWN = 0.9
     level="data",
     title="validation holds samples of the training set",
     why="The model is asked what it was told: the score is too good, and overfitting stays hidden.",
-    explains={"val-below-train", "overfitting", "val-rising", "train-val-gap"},
+    explains={"overfitting", "val-rising", "train-val-gap"},
     cure="drop-leaked",
 )
 def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:

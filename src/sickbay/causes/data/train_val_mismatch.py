@@ -56,7 +56,7 @@ FAR = 1.5
     title="validation data is prepared differently from training data",
     why="The model meets inputs in validation that it was never trained on, so validation says nothing of what was learned.",
     explains={
-        "val-flat-from-start", "train-val-gap", "val-rising", "val-noisy", "overfitting", "chance-level", "train-mode-in-evaluation", "unscaled-input",
+        "val-flat-from-start", "train-val-gap", "val-rising", "overfitting", "chance-level", "train-mode-in-evaluation", "unscaled-input",
     },
     cure="apply-train-statistics",
 )  # fmt: skip
