@@ -14,7 +14,7 @@ from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, end, smooth, start
-from sickbay.signs.losses import chance_loss, judged_losses
+from sickbay.signs.losses import chance_loss, judged_losses, training_losses
 
 DRAWS = frozenset("normal_ uniform_ random_ exponential_ log_normal_ cauchy_ mul_ div_ copy_".split())
 CONSTANTS = frozenset("fill_ zero_ mul_ copy_".split())
@@ -51,6 +51,10 @@ class Start:
         return bool(set(self.map.followed_by) & OUTPUTS) or not self.map.followed_by
 
 
+BLOWN_UP = 10.0
+"""A bad start costs its highest loss first; ten times that a step later is the update's work."""
+
+
 def starts(record: Record) -> list[Start]:
     """The trainable weights that make up the model, in the order of the forward pass, with fresh values (not loaded)."""
     weights = {w.name: w for w in record.facts.weights}
@@ -59,9 +63,18 @@ def starts(record: Record) -> list[Start]:
     for loss in record.facts.losses:
         for m in loss.linear_maps:
             weight, parameter = weights.get(m.parameter), parameters.get(m.parameter)
-            if weight is not None and parameter is not None and m.trainable and not parameter.loaded:
+            if weight is not None and parameter is not None and m.trainable and not parameter.loaded and not _blown_up_by(record, weight):
                 found.setdefault(m.parameter, Start(weight, m, parameter))
     return list(found.values())
+
+
+def _blown_up_by(record: Record, weight: Weight) -> bool:
+    """A tensor outside any module is first seen a step or two late: if the loss has exploded by then, these are not its first values."""
+    if not weight.step:
+        return False
+    curves = [c for c, _ in training_losses(record) if len(c) and c.steps[0] < weight.step]
+    values = [(float(c.values[0]), float(np.max(np.abs(c.values[c.steps <= weight.step])))) for c in curves]
+    return any(highest > BLOWN_UP * abs(first) for first, highest in values)
 
 
 # -- what it did to the loss ------------------------------------------------------------------------------------------

@@ -24,7 +24,10 @@ def guilty(record: Record, role: str) -> NonfiniteBatch | None:
     """
     found = sorted((b for b in record.facts.nonfinite if b.role == role and b.loss_nonfinite), key=lambda b: b.step)
     firsts = [c.first_nonfinite for c, _ in training_losses(record) if c.first_nonfinite is not None]
+    made = [f.step for loss in record.facts.losses for f in loss.invalid if f.origin == "operation"]
     for batch in found:
+        if any(step < batch.step for step in made):  # an operation of the script had broken something before
+            return None
         # One step of tolerance: a batch is counted when it enters the model, the loss when its step ends.
         if not firsts or batch.step <= min(firsts) + 1:
             return batch

@@ -167,11 +167,11 @@ class BatchWatch(Observer):
         if bool(invalid.any()):
             known = self.bad.get(role)
             if known is None:
-                self._nonfinite(role, x, invalid, key)
+                self.note_nonfinite(role, x, invalid, key)
             else:
                 self.bad[role] = replace(known, batches=known.batches + 1)
 
-    def _nonfinite(self, role: str, x: torch.Tensor, invalid: torch.Tensor, key: Any) -> None:
+    def note_nonfinite(self, role: str, x: torch.Tensor, invalid: torch.Tensor, key: Any) -> None:
         rows = invalid.reshape(invalid.shape[0], -1) if invalid.dim() > 1 else invalid.reshape(-1, 1)
         bad_rows = rows.any(1).nonzero().flatten().tolist()
         bad_columns = rows.any(0).nonzero().flatten().tolist()
@@ -213,7 +213,8 @@ class BatchWatch(Observer):
     def loss_called(self, call: LossCall | None) -> None:
         if call is None or call.target is None or not call.grad:
             return
-        self.targets.append((call.target, key_here()))
+        if not call.target.requires_grad:  # otherwise the model made it
+            self.targets.append((call.target, key_here()))
         if len(self.targets) > 8:
             del self.targets[0]
         if self.session.step < ORDER_STEPS and call.target.is_cpu:

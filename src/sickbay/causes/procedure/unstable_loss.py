@@ -93,8 +93,10 @@ def unstable_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
         first = next(iter(loss.invalid), None)
         if first is None:
             yield from _pattern(loss)
-        elif _by_formula(first) and lost_guard(loss, first) is None:
+        elif (_by_formula(first) or _from_exponential(loss, first)) and lost_guard(loss, first) is None:
             yield from _operation(record, loss, first)
+        elif first.origin == "unknown" and first.backward and first.parameters_finite:
+            yield from _steepest(loss, first)
         elif first.origin in ("parameter", "unknown") and not first.traced and not first.backward:
             yield from _between_looks(record, loss, first)
     if (unused := record.facts.unused_loss) is not None and _by_formula(unused):
@@ -107,6 +109,26 @@ def _by_formula(first: FirstInvalid) -> bool:
     if first.in_layer:
         return first.op in LAYERS_THAT_FAIL and first.kind == "nan"
     return not (first.op in (*PRODUCTS, *MEANS) and max(abs(first.lowest or 0.0), abs(first.highest or 0.0)) > ENORMOUS)
+
+
+def _from_exponential(loss: Loss, first: FirstInvalid) -> bool:
+    """A sum that overflows because an exponential before it almost did: no weight had to run away for that."""
+    if first.origin != "operation" or first.op not in (*PRODUCTS, *MEANS) or first.parameters_finite is False or in_half(first):
+        return False
+    return any(f.op in EXPONENTIALS and not f.guarded and first.op in f.feeds for f in loss.fragile)
+
+
+def _steepest(loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:
+    """The step was not traced (a script without modules, at its very first): one line alone can have an infinite slope."""
+    steep = {f.place: f for f in loss.fragile if not f.guarded and f.op in ("sqrt", "rsqrt", *ARCS)}
+    if len(steep) == 1:
+        ((place, f),) = steep.items()
+        yield strong(
+            f"the loss of step {first.step} is finite, its gradient is not (of {listed(first.parameters, 3)}): `{f.call}`{located(place)} is the one operation on the "
+            "way whose slope can be infinite, and nothing keeps it from there",
+            place,
+            (first.step, first.step),
+        )
 
 
 def _operation(record: Record, loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:

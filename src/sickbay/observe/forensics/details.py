@@ -110,6 +110,13 @@ def data_at_fault(session: Session, operation: Node, path: Sequence[Node | None]
     watch.bad.setdefault(role, batch)
 
 
+def batch_at_fault(session: Session, source: torch.Tensor, key: Any) -> None:
+    """Tell of an input whose values are not finite."""
+    watch = next((o for o in session.observers if isinstance(o, BatchWatch)), None)
+    if watch is not None and "input" not in watch.bad:
+        watch.note_nonfinite("input", source, ~torch.isfinite(source), key)
+
+
 def _variable(text: str, role: str) -> str:
     """What the user calls the data, in the call in which they are used."""
     try:

@@ -52,6 +52,10 @@ def choose(uses: Mapping[int, int], steep: Iterable[Steep], held: Iterable[torch
     small = {id(p): p for p in held if id(p) in uses and _cheap(p)}
     early = sorted(small, key=lambda k: (small[k].numel() > MOST_ELEMENTS, uses[k] // NEAR, small[k].numel()))
     chosen = early[:1]
+    # A value of the input that is not finite shows in the first weight alone: what a bias is given does not depend on it.
+    matrices = [k for k in early if small[k].dim() > 1 and small[k].numel() <= MOST_ELEMENTS and k not in chosen]
+    if matrices and chosen and uses[matrices[0]] // NEAR <= uses[chosen[0]] // NEAR:
+        chosen.append(matrices[0])
     for one in steep:
         reached = max((k for k in small if k in one.behind), key=lambda k: (uses[k] // NEAR, -small[k].numel()), default=None)
         if reached is not None and reached not in chosen and len(chosen) < MOST_TENSORS:

@@ -37,7 +37,8 @@ def _zero(x: torch.Tensor, _: Any) -> torch.Tensor:
 def _root(x: torch.Tensor, exponent: Any) -> torch.Tensor:
     if isinstance(exponent, torch.Tensor):
         small = (exponent < 1) & (exponent != 0)
-        return ((x == 0) & small) | ~torch.isfinite(x)
+        wrong = ((x == 0) & small) | ~torch.isfinite(x)
+        return wrong | (x < 0) if exponent.requires_grad else wrong  # the slope in the exponent is a logarithm of the base
     if not isinstance(exponent, (int, float)) or exponent >= 1 or exponent == 0:
         return ~torch.isfinite(x)
     return (x == 0) | ~torch.isfinite(x) if float(exponent).is_integer() else (x <= 0) | ~torch.isfinite(x)

@@ -58,6 +58,8 @@ class ForensicsWatch(Observer):
         self.batch: int | None = None
         self.given: list[torch.Tensor] = []
         """What entered the model last, until the step ends."""
+        self.given_at: Any = None
+        """Where: of an earlier step, if this one is asleep."""
         self.unused: facts.FirstInvalid | None = None
         self.largest: float | None = None
         session.on_output.append(self.passed)
@@ -76,6 +78,7 @@ class ForensicsWatch(Observer):
             x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor) and a.dim()), None)
             self.batch = x.shape[0] if x is not None else self.batch
             self.given = details.tensors_in((call.args, call.kwargs))
+            self.given_at = call.place_key
 
     def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
         trace = self.session.trace
@@ -274,7 +277,19 @@ class ForensicsWatch(Observer):
             largest=largest,
             largest_at_start=self.largest,
         )
-        found["first"] = self._steep_one(fact, {id(p) for p in broken}, site) if weight is None else fact
+        if weight is None:
+            fact = self._from_data(fact) or self._steep_one(fact, {id(p) for p in broken}, site)
+        found["first"] = fact
+
+    def _from_data(self, fact: facts.FirstInvalid) -> facts.FirstInvalid | None:
+        """An input that is not finite, which the loss did not show (behind a tanh it is 1): the gradient of the first weight does."""
+        door = self.session.door
+        given = details.tensors_in(door[1:]) if door is not None else self.given
+        wrong = next((t for t in given if not t.requires_grad and kind_of(t)), None)
+        if wrong is None:
+            return None
+        details.batch_at_fault(self.session, wrong, self.given_at)
+        return replace(fact, origin="data", kind=kind_of(wrong))
 
     def _steep_one(self, fact: facts.FirstInvalid, broken: set[int], site: Site) -> facts.FirstInvalid:
         """The operation at whose value the slope is infinite: the nearest to the loss of those whose gradient goes to what is broken."""
