@@ -28,6 +28,7 @@ from sickbay.facts.loss import (
     Values,
     Waist,
 )
+from sickbay.facts.log import Log, Taken
 from sickbay.facts.model import CheckpointRead, FirstLoss, Layer, Model, Parameter, StateLoad, Weight
 from sickbay.facts.probes import BatchMixing, BatchStatistics, FutureLeak, Probes, SignalGrowth
 from sickbay.facts.procedure import (
@@ -92,6 +93,7 @@ __all__ = [
     "Scheduler",
     "SignalGrowth",
     "StateLoad",
+    "Taken",
     "Timeline",
     "Values",
     "Waist",
@@ -142,6 +144,8 @@ class Facts:
     first_losses: tuple[FirstLoss, ...] = ()
     checkpoints: tuple[CheckpointRead, ...] = ()
     state_loads: tuple[StateLoad, ...] = ()
+    log: Log | None = None
+    """Only in the record of a run that another tool logged."""
 
 
 def places_in(fact: Any) -> Iterator[Place]:
