@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -28,7 +29,6 @@ from sickbay.facts.loss import (
     Values,
     Waist,
 )
-from sickbay.facts.log import Log, Taken
 from sickbay.facts.model import CheckpointRead, FirstLoss, Layer, Model, Parameter, StateLoad, Weight
 from sickbay.facts.probes import BatchMixing, BatchStatistics, FutureLeak, Probes, SignalGrowth
 from sickbay.facts.procedure import (
@@ -76,6 +76,7 @@ __all__ = [
     "Limit",
     "LinearMap",
     "Loader",
+    "Log",
     "LogitsThroughSoftmax",
     "Loss",
     "Masked",

@@ -29,5 +29,7 @@ class Log:
     runs: int = 1
     values_are_means: bool = False
     """A value stands for many steps (an epoch, a logging interval), so few of them tell as much as many steps do."""
+    contested: bool = False
+    """The losses work against each other (a GAN), so that how high they are says little."""
     notes: tuple[str, ...] = ()
     """What was odd about the file, one sentence each."""

@@ -10,7 +10,7 @@ import numpy as np
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import end, fell, start
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 
 MINIMUM_STEPS = 30
@@ -23,7 +23,7 @@ RISE = 1.5
 def flat_loss(record: Record) -> Iterator[Sign]:
     for c, loss in judged_losses(record):
         first, last = start(c), end(c)
-        if len(c) < MINIMUM_STEPS or fell(c) or last.value > RISE * first.value + 4 * last.error or first.value == 0:
+        if len(c) < enough(record, MINIMUM_STEPS) or fell(c) or last.value > RISE * first.value + 4 * last.error or first.value == 0:
             continue
         classes = next((h.classes for h in (loss.heads if loss else ()) if h.function == "cross_entropy" and h.classes), None)
         chance = f"; guessing among {classes} classes gives {math.log(classes):.3g}" if classes and classes > 1 else ""

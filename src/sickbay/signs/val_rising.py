@@ -33,7 +33,7 @@ def val_rising(record: Record) -> Iterator[Sign]:
         best, last = float(values[turn]), float(np.median(values[-max(2, len(values) // 6) :]))
         rise, won = last - best, c.begin - best
         substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and _beyond_noise(c.validation, turn, rise)
-        lasting = len(values) - 1 - turn >= max(3, LASTING * len(values))
+        lasting = len(values) - 1 - turn >= max(min(3, len(values) // 2 + 1) if record.facts.log else 3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         if substantial and lasting and train_to < (1 - TRAIN_FALLS) * train_from:
             yield _sign(c, turn, best, last, won, (train_from, train_to))

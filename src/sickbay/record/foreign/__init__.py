@@ -36,7 +36,10 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) ->
                 refused.append(e)
     if not found:
         named = ", ".join(map(str, paths))
-        raise LogError(f"no log was found in {named}" + (f": {refused[0]}" if len(refused) == 1 else f" ({len(refused)} files were tried; the first: {refused[0]})" if refused else ""))
+        raise LogError(
+            f"no log was found in {named}"
+            + (f": {refused[0]}" if len(refused) == 1 else f" ({len(refused)} files were tried; the first: {refused[0]})" if refused else "")
+        )
     return found
 
 

@@ -63,7 +63,9 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
         series |= {"epoch": epochs} if len(epochs) else {}
         taken.append(Taken(series="epoch", columns=(choice.epoch,)))
     if stretch.resumed:
-        notes.append(f"the run was resumed {stretch.resumed} time{'s' if stretch.resumed > 1 else ''} from an earlier step; what was trained twice counts as it was trained last")
+        notes.append(
+            f"the run was resumed {stretch.resumed} time{'s' if stretch.resumed > 1 else ''} from an earlier step; what was trained twice counts as it was trained last"
+        )
     if choice.contested:
         notes.append("the losses work against each other (adversarial training): how high they are says little")
     if stretch.axis == "row":
@@ -77,6 +79,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
         run=number,
         runs=count,
         values_are_means=_means(choice, stretch),
+        contested=choice.contested,
         notes=tuple(notes),
     )
     return Record(facts=Facts(run=_run(stretch, path, series), log=log, limits=tuple(_limits(series, choice))), all_series=series, path=None)

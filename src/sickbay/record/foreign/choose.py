@@ -70,7 +70,13 @@ def _told(sheet: Sheet, name: str) -> Meaning:
     m = meaning(name)
     if m.phase or m.kind not in ("loss", "accuracy", "metric"):
         return m
-    phase: Phase = "eval" if sheet.phases.get(name) == "eval" else "train" if m.kind == "loss" or sheet.phases.get(name) == "train" else _metric_phase(sheet, name)
+    phase: Phase = (
+        "eval"
+        if sheet.phases.get(name) == "eval"
+        else "train"
+        if m.kind == "loss" or sheet.phases.get(name) == "train"
+        else _metric_phase(sheet, name)
+    )
     return Meaning(m.kind, phase, m.part, m.grain, m.order)
 
 
@@ -138,7 +144,7 @@ def _evaluations(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> N
         for n in plain:
             grouped.setdefault(told[n].order, []).append(n)
         sets = [best for _, group in sorted(grouped.items()) if (best := _best(sheet, group, told))]
-        named = [(n,) for n in sets]
+        named: list[tuple[str, ...]] = [(n,) for n in sets]
     elif parts := tuple(n for n, m in losses.items() if m.part in train_parts):
         named = [_summands(sheet, parts)]
     else:

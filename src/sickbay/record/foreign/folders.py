@@ -9,7 +9,17 @@ from sickbay.errors import LogError
 from sickbay.record.foreign import mlflow
 from sickbay.record.foreign.source import open_source
 
-NAMES = ("trainer_state.json", "metrics.csv", "results.csv", "summary.csv", "log.txt", "metrics.json", "trainer_log.jsonl", "history.json", "history.csv")
+NAMES = (
+    "trainer_state.json",
+    "metrics.csv",
+    "results.csv",
+    "summary.csv",
+    "log.txt",
+    "metrics.json",
+    "trainer_log.jsonl",
+    "history.json",
+    "history.csv",
+)
 ENDINGS = (".csv", ".jsonl", ".log", ".tsv", ".wandb", ".db", ".log.json")
 IGNORED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages"})
 MOST = 200
@@ -51,4 +61,3 @@ def _changed(path: Path) -> tuple[float, str]:
         return max((round(p.stat().st_mtime) for p in files), default=0), str(path)
     except OSError:
         return 0, str(path)
-

@@ -33,7 +33,9 @@ STEPS = {
 }  # fmt: skip
 """Names of a step axis; where a log has several, the lowest number is the one that counts on over epochs."""
 EPOCHS = frozenset({"epoch", "epochs", "ep", "current epoch", "trainer epoch", "train epoch", "epoch num", "epoch number", "epoch idx"})
-METRICS = frozenset("map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 reward return score mrr ndcg kappa mcc".split())
+METRICS = frozenset(
+    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 reward return score mrr ndcg kappa mcc".split()
+)
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
 

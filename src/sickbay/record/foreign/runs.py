@@ -8,6 +8,7 @@ decided on the rows of the training loss; every other row belongs to the trainin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -46,7 +47,7 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     position, axis = _position(step, epoch, values)
     edges = [0, *_restarts(position), len(rows)]
     found = []
-    for k, (a, b) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for k, (a, b) in enumerate(pairwise(edges)):
         first = 0 if k == 0 else _first_row(sheet, choice, int(rows[a - 1]), int(rows[a]))
         last = _first_row(sheet, choice, int(rows[b - 1]), int(rows[b])) if b < len(rows) else sheet.count
         found.append(_stretch(rows[a:b], position[a:b], axis, first, last))
@@ -56,7 +57,7 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
 def _first_row(sheet: Sheet, choice: Choice, before: int, after: int) -> int:
     """Rows between the last of one run and the first of the next belong to the earlier run, but an evaluation at step 0 begins the next."""
     if choice.step is None:
-        return after if choice.epoch is None else after
+        return after
     rows, values = sheet.columns[choice.step].arrays()
     between = (rows > before) & (rows < after) & (values == 0)
     return int(rows[between][0]) if between.any() else after

@@ -65,7 +65,9 @@ class Source:
     def whole(self, most: int) -> str:
         """All of it, for formats that are one document; an error if it is larger than `most` bytes."""
         if self.size > most:
-            raise LogError(f"{self.path} is one JSON document of {self.size / 2**20:,.0f} MB; at most {most / 2**20:,.0f} MB are read at once: give its metrics as CSV")
+            raise LogError(
+                f"{self.path} is one JSON document of {self.size / 2**20:,.0f} MB; at most {most / 2**20:,.0f} MB are read at once: give its metrics as CSV"
+            )
         return "".join(self.chunks())
 
 

@@ -92,7 +92,9 @@ def read(source: Source) -> list[Sheet]:
         lines = block.split("\n")
         reader.block(lines[found.line + 1 :] if k == 0 else lines)
     if reader.broken:
-        sheet.note(f"{reader.broken} line{'s' if reader.broken > 1 else ''} had another number of cells than the header (the last one may be half-written)")
+        sheet.note(
+            f"{reader.broken} line{'s' if reader.broken > 1 else ''} had another number of cells than the header (the last one may be half-written)"
+        )
     return by_run(sheet)
 
 
@@ -136,7 +138,10 @@ class _Reader:
 
     def _names_columns(self, row: list[str]) -> bool:
         cells = [c.strip() for c in row]
-        return len(cells) >= 2 and (tuple(cells) == self.names or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2))
+        return len(cells) >= 2 and (
+            tuple(cells) == self.names
+            or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2)
+        )
 
     def _columns(self, rows: list[list[str]]) -> None:
         width = len(self.names)

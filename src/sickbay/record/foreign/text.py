@@ -27,8 +27,14 @@ STAMP = re.compile(
 EPOCH = re.compile(r"\b(?:epochs?|ep)\b\.?[\s:#=\[(]*(\d+(?:\.\d+)?)\s*(?:/|of)?\s*\d*[\])]?(?:\s*\[\s*(\d+)\s*/\s*(\d+)[^\]]*\])?", re.IGNORECASE)
 STEP = re.compile(r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch)\b[\s:#=\[(]*(\d[\d,]*)\s*(?:/\s*(\d+))?", re.IGNORECASE)
 BAR = re.compile(r"(?:^|[\s|])(\d+)/(\d+)\s*(?:\[|━|\x1b)|(\d+)%\|")
-PAIR = re.compile(rf"([A-Za-z][\w./@\-]*(?:\s+[A-Za-z(][\w./@\-)]*){{0,2}})[\"'\])]*\s*(?:[:=]\s*|\s+|\()(?:tensor\(|\[)?[\"']?({NUMBER})(?![\w:]*[A-Za-z]{{4,}})(%?)", re.IGNORECASE)
+PAIR = re.compile(
+    rf"([A-Za-z][\w./@\-]*(?:\s+[A-Za-z(][\w./@\-)]*){{0,2}})[\"'\])]*\s*(?:[:=]\s*|\s+|\()(?:tensor\(|\[)?[\"']?({NUMBER})(?![\w:]*[A-Za-z]{{4,}})(%?)",
+    re.IGNORECASE,
+)
 HINT = re.compile(r"loss|acc|lr\b|err|mse|nll|ppl|perplex|cost|epoch|step|iter", re.IGNORECASE)
+SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
+"""Lines that repeat a number of the curve, or tell of the whole run."""
+EXTREME = frozenset("best min max lowest highest target final".split())
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm"})
 ENOUGH_ROUNDS = 5
 """With so many finished bars the values in between are left out."""
@@ -79,6 +85,8 @@ class _State:
         line = self._axes(line, cells)
         phase = self._phase(line)
         told = False
+        if SUMMARY.search(line) and "epoch" not in cells and "step" not in cells:
+            return {}
         for match in PAIR.finditer(line):
             value = parse(match[2].replace(",", "") if match[2].count(",") and "." not in match[2].split(",")[-1] else match[2])
             if value is None:
@@ -87,6 +95,7 @@ class _State:
             if name is None or name in cells:
                 continue
             cells[name] = value
+            phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
             told = told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
         if "epoch" in cells:
             self._enter(cells["epoch"])
@@ -108,7 +117,9 @@ class _State:
             if "step" not in cells:
                 cells["step"] = float(found[1].replace(",", ""))
             line = line[: found.start()] + "; " + line[found.end() :]
-        if "step" not in cells and (found := re.search(r"\[\s*(\d+)\s*/\s*(\d+)(?:\s*\(\s*\d+(?:\.\d+)?%\))?\s*\]|(?:^|[\s|])(\d+)/(\d+)\s*\[", line)):
+        if "step" not in cells and (
+            found := re.search(r"\[\s*(\d+)\s*/\s*(\d+)(?:\s*\(\s*\d+(?:\.\d+)?%\))?\s*\]|(?:^|[\s|])(\d+)/(\d+)\s*\[", line)
+        ):
             cells["step"] = float(found[1] or found[3])
             line = line[: found.start()] + "; " + line[found.end() :]
         return line
@@ -148,10 +159,14 @@ def _under_way(line: str) -> bool:
 def _name(label: str, phase: str) -> str | None:
     """The name of a number from the words before it: the shortest ending of them that means something."""
     parts = label.replace("(", " ").replace(")", " ").split()
+    if EXTREME & {p.lower() for p in parts}:
+        return None
     for k in range(len(parts)):
         name = " ".join(parts[k:])
         m = meaning(name)
-        if m.kind == "other" or (m.part and m.part != "loss-like" and k + 1 < len(parts) and meaning(" ".join(parts[k + 1 :])).kind == m.kind and len(parts) > 2 and k == 0):
+        if m.kind == "other" or (
+            m.part and m.part != "loss-like" and k + 1 < len(parts) and meaning(" ".join(parts[k + 1 :])).kind == m.kind and len(parts) > 2 and k == 0
+        ):
             continue
         if m.kind in ("step", "epoch"):
             return None

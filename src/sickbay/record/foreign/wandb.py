@@ -1,8 +1,8 @@
 """Weights & Biases offline runs (`.wandb`): LevelDB's log of blocks around Record messages, of which the history is taken.
 
-    file     ":W&B" · 0xBEE1 · version, then blocks of 32 KiB
-    chunk    checksum (uint32) · length (uint16) · type: 1 whole, 2 first, 3 middle, 4 last
-    Record   2 history: 1 item (1 key · 2 nested key · 16 value as JSON), many · 2 step (1 number)
+file     ":W&B" · 0xBEE1 · version, then blocks of 32 KiB
+chunk    checksum (uint32) · length (uint16) · type: 1 whole, 2 first, 3 middle, 4 last
+Record   2 history: 1 item (1 key · 2 nested key · 16 value as JSON), many · 2 step (1 number)
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _history(record: bytes) -> dict[str, float]:
             if inner == 1 and isinstance(item, bytes):
                 cells.update(_item(item))
             elif inner == 2 and isinstance(item, bytes):
-                cells |= {"_step": float(v) for n, v in wire.fields(item) if n == 1 and isinstance(v, int)}
+                cells |= dict([("_step", float(v)) for n, v in wire.fields(item) if n == 1 and isinstance(v, int)][-1:])
     return cells
 
 
