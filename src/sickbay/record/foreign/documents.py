@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sickbay.errors import LogError
@@ -13,10 +14,12 @@ from sickbay.record.foreign.source import Source
 FORMAT = "JSON history"
 LARGEST = 256 * 2**20
 DEEPEST = 4
+BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*(?:[{\[\]"]|-?\d[\d.eE+-]*\s*,))')
 
 
 def matches(source: Source) -> bool:
-    return source.text.lstrip()[:1] in ("{", "[")
+    """Begins like JSON: a printed dict with single quotes or a time in brackets does not."""
+    return BEGIN.match(source.text) is not None
 
 
 def read(source: Source) -> Sheet:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sickbay.errors import LogError
 from sickbay.record.foreign import mlflow
+from sickbay.record.foreign.names import EVAL, TRAIN, words
 from sickbay.record.foreign.source import open_source
 
 NAMES = (
@@ -38,13 +39,20 @@ def logs_in(folder: Path) -> list[Path]:
             folders[:] = []
             continue
         events = [f for f in files if "tfevents" in f]
-        if events and not any(place.is_relative_to(f) for f in found if f.is_dir()):
-            found.append(place)
+        if events:
+            run = _run_of(place, folder)
+            if not any(run.is_relative_to(f) for f in found if f.is_dir()):
+                found.append(run)
         found += [place / f for f in files if f in NAMES or f.lower().endswith(ENDINGS)]
     found = [p for p in found if p.is_dir() or _opens(p)]
     if not found:
         raise LogError(f"{folder} holds no file that looks like a log: pass the file itself")
     return sorted(found, key=_changed)[-MOST:]
+
+
+def _run_of(place: Path, folder: Path) -> Path:
+    """Keras keeps the events of one run in a folder for training and one for validation."""
+    return place.parent if place != folder and (TRAIN | EVAL) & set(words(place.name)) else place
 
 
 def _opens(path: Path) -> bool:

@@ -6,7 +6,7 @@ Objects without numbers of a curve (a configuration, the environment, a leading 
 
 from __future__ import annotations
 
-from sickbay.record.foreign.json_rows import flat, loads
+from sickbay.record.foreign.json_rows import flat, loads, number
 from sickbay.record.foreign.names import EVAL, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
@@ -18,10 +18,13 @@ SAMPLE = 40
 
 
 def matches(source: Source) -> bool:
-    """At least one of the first lines is a whole object, and there is more than one or it is not a document of lists."""
+    """Several of the first lines are whole objects; a single line may as well be a document of lists."""
     lines = [x for x in source.text.split("\n") if x.strip()]
     whole = [isinstance(loads(x), dict) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
-    return sum(whole) >= (1 if len(lines) == 1 or not lines[0].lstrip().startswith("{") else min(2, len(lines) - 1)) and any(whole)
+    if len(lines) == 1:
+        item = loads(lines[0])
+        return isinstance(item, dict) and any(number(v) is not None and meaning(k).kind == "loss" for k, v in item.items())
+    return sum(whole) >= min(2, len(lines) - 1)
 
 
 def read(source: Source) -> Sheet:

@@ -54,7 +54,10 @@ def split(line: str, separator: str) -> list[str]:
         return line.split()
     if separator == "|":
         line = line.strip().strip("|")
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:  # a carriage return or a NUL inside
+        return [cell.strip() for cell in line.split(separator)]
 
 
 def _is_header(names: Sequence[str], line: str) -> bool:

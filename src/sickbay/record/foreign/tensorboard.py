@@ -13,9 +13,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.record.foreign import wire
-from sickbay.record.foreign.sheet import Sheet
+from sickbay.record.foreign.sheet import Column, Sheet
 from sickbay.record.foreign.source import Source, open_source, unreadable
 
 FORMAT = "TensorBoard events"
@@ -67,7 +71,29 @@ def read_folder(folder: Path) -> Sheet:
         if matches(source):
             inner = file.parent.relative_to(folder).as_posix()
             _fill(sheet, source, "" if inner == "." else f"{inner}/")
-    return sheet
+    return by_step(sheet) if len({file.parent for file in files}) > 1 else sheet
+
+
+def by_step(sheet: Sheet) -> Sheet:
+    """Rows of files that were written side by side, put together where they are of the same step."""
+    steps, rows = sheet.columns.pop("step").arrays()[::-1] if "step" in sheet.columns else (np.empty(0), np.empty(0, np.int64))
+    order, place = np.unique(steps, return_inverse=True)
+    merged = Sheet(sheet.format, notes=sheet.notes, count=len(order), thinned=sheet.thinned)
+    merged.columns["step"] = _column(np.arange(len(order)), order)
+    for name, column in sheet.columns.items():
+        own, values = column.arrays()
+        at = place[np.minimum(np.searchsorted(rows, own), len(rows) - 1)]
+        _, last = np.unique(at[::-1], return_index=True)  # what was written last for a step counts
+        keep = len(at) - 1 - last
+        merged.columns[name] = _column(at[keep], values[keep])
+    return merged
+
+
+def _column(rows: NDArray[Any], values: NDArray[np.float64]) -> Column:
+    column = Column()
+    column.rows.extend(rows.tolist())
+    column.values.extend(values.tolist())
+    return column
 
 
 def _fill(sheet: Sheet, source: Source, prefix: str) -> None:

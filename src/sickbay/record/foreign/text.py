@@ -17,7 +17,7 @@ from sickbay.record.foreign.source import Source
 FORMAT = "text log"
 LONGEST = 4000
 """Of a longer line only the beginning is looked at."""
-NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)\b"
+NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)\b"
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07")
 STAMP = re.compile(
     r"\d{4}[-/]\d\d?[-/]\d\d?(?:[ T_]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?|\[?\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b\]?|\b\d+:\d\d(?=<)|<\d+:\d\d|\b\d\d:\d\d\b(?!\s*\d)"
@@ -88,7 +88,7 @@ class _State:
         if SUMMARY.search(line) and "epoch" not in cells and "step" not in cells:
             return {}
         for match in PAIR.finditer(line):
-            value = parse(match[2].replace(",", "") if match[2].count(",") and "." not in match[2].split(",")[-1] else match[2])
+            value = parse(match[2].replace(",", ""))
             if value is None:
                 continue
             name = _name(match[1], phase)
