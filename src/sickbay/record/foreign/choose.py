@@ -56,7 +56,8 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
     _losses(sheet, told, choice)
     _evaluations(sheet, told, choice)
     for phase, series in (("train", "accuracy/train"), ("eval", "accuracy/eval")):
-        plain = _best(sheet, [n for n, m in told.items() if m.kind == "accuracy" and m.phase == phase and not m.part], told)
+        found = [n for n, m in told.items() if m.kind == "accuracy" and m.phase == phase]
+        plain = _best(sheet, [n for n in found if not told[n].part], told) or next(iter(found), None)
         if plain:
             choice.series[series] = (plain,)
     rates = [n for n, m in told.items() if m.kind == "lr"]

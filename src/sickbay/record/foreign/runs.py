@@ -20,6 +20,7 @@ from sickbay.record.foreign.sheet import Sheet
 Axis = Literal["step", "epoch", "row"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+COVERS = 0.3
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     rows, values = _main(sheet, choice)
     if len(rows) == 0:
         return []
-    step, epoch = _at(sheet, choice.step, rows), _at(sheet, choice.epoch, rows)
+    step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
     position, axis = _position(step, epoch, values)
     edges = [0, *_restarts(position), len(rows)]
     found = []
@@ -68,6 +69,11 @@ def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
         if name in choice.series:
             return sheet.columns[choice.series[name][0]].arrays()
     return np.empty(0, np.int64), np.empty(0)
+
+
+def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
+    """An axis that has a value in a few rows only is none (a "step" in a printed configuration)."""
+    return name if name is not None and len(sheet.columns[name]) >= COVERS * rows else None
 
 
 def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:

@@ -21,7 +21,7 @@ NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07")
 STAMP = re.compile(
     r"\d{4}[-/]\d\d?[-/]\d\d?(?:[ T_]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?|\[?\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b\]?|\b\d+:\d\d(?=<)|<\d+:\d\d|\b\d\d:\d\d\b(?!\s*\d)"
-    r"|\b\w+\.py:\d+|\b[A-Z]\d{4}\b"
+    r"|\b\d\d?[./]\d\d?[./]\d\d(?:\d\d)?\b|\b\d\d?/\d\d? (?=\d\d:\d\d)|\b\w+\.py:\d+|\b[A-Z]\d{4}\b"
 )
 """Dates, times, source lines (`train.py:31`), and glog's marks: none of their numbers is a measurement."""
 EPOCH = re.compile(r"\b(?:epochs?|ep)\b\.?[\s:#=\[(]*(\d+(?:\.\d+)?)\s*(?:/|of)?\s*\d*[\])]?(?:\s*\[\s*(\d+)\s*/\s*(\d+)[^\]]*\])?", re.IGNORECASE)
