@@ -14,12 +14,14 @@ from sickbay.nouns import Series
 from sickbay.record.foreign.choose import Choice, choose
 from sickbay.record.foreign.names import meaning
 from sickbay.record.foreign.runs import Stretch, steps_of, stretches
-from sickbay.record.foreign.sheet import Sheet
+from sickbay.record.foreign.sheet import Sheet, half
 from sickbay.record.reader import Record
 
 OTHER = "column/"
 """Columns that mean nothing to sickbay are kept under this prefix and their own name, to be drawn and to be asked for."""
 MOST_OTHERS = 64
+MOST_VALUES = 50_000
+"""A longer series is thinned to every other value, as often as needed; the highest of each stretch and what is not finite stay."""
 
 
 def records(sheet: Sheet, path: Path, wanted: Mapping[str, str]) -> list[Record]:
@@ -107,7 +109,11 @@ def _increasing(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]
     order = np.argsort(steps, kind="stable")
     steps, values = steps[order], values[order]
     last = np.concatenate([np.diff(steps) > 0, [True]]) if len(steps) else np.empty(0, bool)
-    return Series(name, steps[last].astype(np.int64), values[last])
+    steps, values = steps[last].astype(np.int64), values[last]
+    while len(steps) > MOST_VALUES:
+        chosen = half(np.arange(len(steps)), values)
+        steps, values = steps[chosen], values[chosen]
+    return Series(name, steps, values)
 
 
 def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -> Series:

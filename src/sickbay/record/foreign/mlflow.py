@@ -26,6 +26,7 @@ def read(source: Source) -> list[Sheet]:
     quoted = str(source.path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
         with closing(sqlite3.connect(f"file:{quoted}?mode=ro", uri=True)) as db:
+            db.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
             if "layouts" in tables and "chunks" in tables:
                 raise LogError(f"{source.path} is a record of sickbay's own: use `sickbay diagnose {source.path}`")

@@ -103,11 +103,11 @@ class Sheet:
             for column in self.columns.values():
                 if len(column) > full // 2:
                     before = len(column)
-                    column.keep(_half(*column.arrays()))
+                    column.keep(half(*column.arrays()))
                     self.cells -= before - len(column)
 
 
-def _half(rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def half(rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Every other value by its row's place in the file (the same rows in all columns), the highest and the first non-finite of each stretch."""
     spacing = max(1, int((rows[-1] - rows[0]) // max(1, len(rows) - 1)))
     chosen = np.asarray((rows // spacing) % 2 == 0)

@@ -2,42 +2,47 @@
 
 A number belongs to the words before it. Colours are taken away, a bar that was redrawn counts once per redrawing, times and dates are no
 numbers. Where a line says "loss" without saying whose, the line's own first words decide (`Validation: loss 0.3`), then the heading above.
+
+Lines of a log differ in their digits only. What a line means is therefore worked out once for all lines that are alike but for their
+digits, as the places where its numbers stand; that is what makes long logs quick to read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
+from sickbay.record.foreign.patterns import ANSI, BAR, COUNTED, EPOCH, EXTREME, HINT, PAIR, STAMP, STEP, SUMMARY
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 
 FORMAT = "text log"
-LONGEST = 4000
+LONGEST = 2000
 """Of a longer line only the beginning is looked at."""
-NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)\b"
-ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07")
-STAMP = re.compile(
-    r"\d{4}[-/]\d\d?[-/]\d\d?(?:[ T_]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?|\[?\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b\]?|\b\d+:\d\d(?=<)|<\d+:\d\d|\b\d\d:\d\d\b(?!\s*\d)"
-    r"|\b\d\d?[./]\d\d?[./]\d\d(?:\d\d)?\b|\b\d\d?/\d\d? (?=\d\d:\d\d)|\b\w+\.py:\d+|\b[A-Z]\d{4}\b"
-)
-"""Dates, times, source lines (`train.py:31`), and glog's marks: none of their numbers is a measurement."""
-EPOCH = re.compile(r"\b(?:epochs?|ep)\b\.?[\s:#=\[(]*(\d+(?:\.\d+)?)\s*(?:/|of)?\s*\d*[\])]?(?:\s*\[\s*(\d+)\s*/\s*(\d+)[^\]]*\])?", re.IGNORECASE)
-STEP = re.compile(r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch)\b[\s:#=\[(]*(\d[\d,]*)\s*(?:/\s*(\d+))?", re.IGNORECASE)
-BAR = re.compile(r"(?:^|[\s|])(\d+)/(\d+)\s*(?:\[|━|\x1b)|(\d+)%\|")
-PAIR = re.compile(
-    rf"([A-Za-z][\w./@\-]*(?:\s+[A-Za-z(][\w./@\-)]*){{0,2}})[\"'\])]*\s*(?:[:=]\s*|\s+|\()(?:tensor\(|\[)?[\"']?({NUMBER})(?![\w:]*[A-Za-z]{{4,}})(%?)",
-    re.IGNORECASE,
-)
-HINT = re.compile(r"loss|acc|lr\b|err|mse|nll|ppl|perplex|cost|epoch|step|iter", re.IGNORECASE)
-SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
-"""Lines that repeat a number of the curve, or tell of the whole run."""
-EXTREME = frozenset("best min max lowest highest target final".split())
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm"})
 ENOUGH_ROUNDS = 5
 """With so many finished bars the values in between are left out."""
+MOST_PLANS = 20_000
+ALIKE = str.maketrans("123456789", "000000000")
+
+Span = tuple[int, int]
+
+
+@dataclass
+class Plan:
+    """What lines of one kind mean: where their numbers stand."""
+
+    spans: dict[str, Span] = field(default_factory=dict)
+    """Of each name, axes included."""
+    told: bool = False
+    """Whether there is anything of a curve in it."""
+    heading: str = ""
+    """The phase that such a line announces for those below it."""
+    bar: tuple[Span, Span | None] | None = None
+    """How far a bar has come, and of how much (of a hundred)."""
 
 
 def matches(source: Source) -> bool:
@@ -46,25 +51,39 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Sheet:
     done, drawn = Sheet(FORMAT), Sheet(FORMAT)
-    state = _State()
+    reader = _Reader()
+    unfinished = False
     for line in source.lines():
-        for final, cells in state.read(line):
-            drawn.row(cells)
+        for final, cells in reader.rows(line):
+            if not final and not unfinished:
+                unfinished = True
+                drawn = _copy(done)
             if final:
                 done.row(cells)
-    full = max((len(c) for n, c in done.columns.items() if meaning(n).kind == "loss"), default=0)
-    whole = max((len(c) for n, c in drawn.columns.items() if meaning(n).kind == "loss"), default=0)
-    return done if full >= ENOUGH_ROUNDS or full == whole else drawn
+            if unfinished:
+                drawn.row(cells)
+    full, whole = (max((len(c) for n, c in sheet.columns.items() if meaning(n).kind == "loss"), default=0) for sheet in (done, drawn))
+    return drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done
 
 
-class _State:
-    """What earlier lines say about the next one: which epoch it is, and whether it is about validation."""
+def _copy(sheet: Sheet) -> Sheet:
+    copied = Sheet(FORMAT, count=sheet.count, cells=sheet.cells)
+    for name, column in sheet.columns.items():
+        own = copied.columns[name] = type(column)()
+        own.rows.extend(column.rows)
+        own.values.extend(column.values)
+    return copied
+
+
+class _Reader:
+    """Goes through the lines and remembers which epoch it is, and whether the lines are about validation."""
 
     def __init__(self) -> None:
         self.epoch: float | None = None
         self.heading = ""
+        self.plans: dict[tuple[str, str], Plan] = {}
 
-    def read(self, line: str) -> Iterator[tuple[bool, dict[str, float]]]:
+    def rows(self, line: str) -> Iterator[tuple[bool, dict[str, float]]]:
         """Rows of one line, each with whether it is final (no bar that was still on its way)."""
         if not line or line.isspace():
             return
@@ -72,101 +91,110 @@ class _State:
             line = ANSI.sub("", line)
         parts = [p for p in re.split(r"[\r\x08]+", line) if p.strip()] if "\r" in line or "\x08" in line else [line]
         for i, part in enumerate(parts):
-            cells = self._cells(part[:LONGEST])
-            if cells:
-                yield i == len(parts) - 1 and not _under_way(part), cells
+            part = part[:LONGEST]
+            plan = self._plan(part)
+            if cells := self._follow(plan, part):
+                yield i == len(parts) - 1 and not (plan.bar and _under_way(part, plan.bar)), cells
 
-    def _cells(self, line: str) -> dict[str, float]:
-        if not HINT.search(line):
-            self._heading(line)
-            return {}
-        line = STAMP.sub(" ", line)
-        cells: dict[str, float] = {}
-        line = self._axes(line, cells)
-        phase = self._phase(line)
-        told = False
-        if SUMMARY.search(line) and "epoch" not in cells and "step" not in cells:
-            return {}
-        for match in PAIR.finditer(line):
-            value = parse(match[2].replace(",", ""))
-            if value is None:
-                continue
-            name = _name(match[1], phase)
-            if name is None or name in cells:
-                continue
-            cells[name] = value
-            phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
-            told = told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
+    def _plan(self, line: str) -> Plan:
+        key = line.translate(ALIKE), self.heading
+        plan = self.plans.get(key)
+        if plan is None:
+            if len(self.plans) >= MOST_PLANS:
+                self.plans.clear()
+            plan = self.plans[key] = understand(line, self.heading)
+        return plan
+
+    def _follow(self, plan: Plan, line: str) -> dict[str, float]:
+        cells = {name: value for name, (a, b) in plan.spans.items() if (value := parse(line[a:b].replace(",", ""))) is not None}
         if "epoch" in cells:
-            self._enter(cells["epoch"])
-        elif told and self.epoch is not None:
+            if cells["epoch"] != self.epoch:
+                self.heading = ""
+            self.epoch = cells["epoch"]
+        elif self.epoch is not None:
             cells["epoch"] = self.epoch
-        if not told:
-            self._heading(line)
-            return {}
-        return cells
-
-    def _axes(self, line: str, cells: dict[str, float]) -> str:
-        """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
-        if found := EPOCH.search(line):
-            cells["epoch"] = float(found[1])
-            if found[2]:
-                cells["step"] = float(found[2])
-            line = line[: found.start()] + "; " + line[found.end() :]
-        if found := STEP.search(line):
-            if "step" not in cells:
-                cells["step"] = float(found[1].replace(",", ""))
-            line = line[: found.start()] + "; " + line[found.end() :]
-        if "step" not in cells and (
-            found := re.search(r"\[\s*(\d+)\s*/\s*(\d+)(?:\s*\(\s*\d+(?:\.\d+)?%\))?\s*\]|(?:^|[\s|])(\d+)/(\d+)\s*\[", line)
-        ):
-            cells["step"] = float(found[1] or found[3])
-            line = line[: found.start()] + "; " + line[found.end() :]
-        return line
-
-    def _enter(self, epoch: float) -> None:
-        if epoch != self.epoch:
-            self.heading = ""
-        self.epoch = epoch
-
-    def _phase(self, line: str) -> str:
-        """Whose numbers a line holds, by its first words up to the first number."""
-        begin = re.split(r"[-+]?\d", line.replace(";", " ").strip(" -*=|[]#>"), maxsplit=1)[0]
-        first = words(begin)[:6]
-        if EVAL & set(first) and not TRAIN & set(first):
-            return "eval"
-        return "train" if TRAIN & set(first) else self.heading
-
-    def _heading(self, line: str) -> None:
-        """ "--- Validation ---" holds for the lines below it."""
-        said = set(words(line[:200]))
-        if len(said) <= 4 and not any(ch.isdigit() for ch in line):
-            if EVAL & said:
-                self.heading = "eval"
-            elif TRAIN & said:
-                self.heading = "train"
-        elif found := EPOCH.search(line):
-            self._enter(float(found[1]))
+        self.heading = plan.heading or self.heading
+        return cells if plan.told else {}
 
 
-def _under_way(line: str) -> bool:
-    found = BAR.search(line)
-    if not found:
-        return False
-    return int(found[3]) < 100 if found[3] else int(found[1][:15]) < int(found[2][:15])
+def understand(line: str, heading: str) -> Plan:
+    """What a line means, given the phase that the lines above it have announced."""
+    plan = Plan()
+    if not HINT.search(line):
+        plan.heading = _announced(line)
+        return plan
+    line = STAMP.sub(lambda m: " " * len(m[0]), line)
+    if found := BAR.search(line):
+        plan.bar = (found.span(3), None) if found[3] else (found.span(1), found.span(2))
+    line = _axes(line, plan.spans)
+    if SUMMARY.search(line) and not plan.spans:
+        return plan
+    phase = _phase(line, heading)
+    for match in PAIR.finditer(line):
+        name = _name(match[1], phase)
+        if name is None or name in plan.spans:
+            continue
+        plan.spans[name] = match.span(2)
+        phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
+        plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
+    if not plan.told:
+        plan.heading = _announced(line)
+    return plan
+
+
+def _axes(line: str, spans: dict[str, Span]) -> str:
+    """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
+    if found := EPOCH.search(line):
+        spans["epoch"] = found.span(1)
+        if found[2]:
+            spans["step"] = found.span(2)
+        line = _blank(line, found)
+    if found := STEP.search(line):
+        spans.setdefault("step", found.span(1))
+        line = _blank(line, found)
+    if "step" not in spans and (found := COUNTED.search(line)):
+        spans["step"] = found.span(1) if found[1] else found.span(3)
+        line = _blank(line, found)
+    return line
+
+
+def _blank(line: str, found: re.Match[str]) -> str:
+    """The line without what was found, just as long; a mark keeps the words on both sides apart."""
+    return line[: found.start()] + ";".ljust(found.end() - found.start()) + line[found.end() :]
+
+
+def _phase(line: str, heading: str) -> str:
+    """Whose numbers a line holds, by its first words up to the first number."""
+    begin = re.split(r"[-+]?\d", line.replace(";", " ").strip(" -*=|[]#>"), maxsplit=1)[0]
+    first = set(words(begin)[:6])
+    if EVAL & first and not TRAIN & first:
+        return "eval"
+    return "train" if TRAIN & first else heading
+
+
+def _announced(line: str) -> str:
+    """ "--- Validation ---" and "Eval epoch: 4" hold for the lines below them."""
+    said = set(words(line[:200]))
+    if len(said) > 4 or any(ch.isdigit() for ch in line):
+        return ""
+    return "eval" if EVAL & said else "train" if TRAIN & said else ""
+
+
+def _under_way(line: str, bar: tuple[Span, Span | None]) -> bool:
+    (a, b), of = bar
+    return int(line[a:b]) < (int(line[of[0] : of[1]]) if of else 100)
 
 
 def _name(label: str, phase: str) -> str | None:
-    """The name of a number from the words before it: the shortest ending of them that means something."""
+    """The name of a number from the words before it: as many of them as mean something together."""
     parts = label.replace("(", " ").replace(")", " ").split()
     if EXTREME & {p.lower() for p in parts}:
         return None
     for k in range(len(parts)):
         name = " ".join(parts[k:])
         m = meaning(name)
-        if m.kind == "other" or (
-            m.part and m.part != "loss-like" and k + 1 < len(parts) and meaning(" ".join(parts[k + 1 :])).kind == m.kind and len(parts) > 2 and k == 0
-        ):
+        shorter = meaning(" ".join(parts[k + 1 :])) if k + 1 < len(parts) else None
+        if m.kind == "other" or (k == 0 and len(parts) > 2 and m.part and m.part != "loss-like" and shorter and shorter.kind == m.kind):
             continue
         if m.kind in ("step", "epoch"):
             return None
