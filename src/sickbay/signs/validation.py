@@ -49,11 +49,11 @@ def comparisons(record: Record) -> Iterator[Comparison]:
 def _levels(validation: Curve, train: Curve) -> np.ndarray:
     """Training loss at each evaluation: the median of the steps since the evaluation before it."""
     edges = np.searchsorted(train.steps, validation.steps, side="right")
-    if len(train) and np.all(np.diff(edges, prepend=0) == 1):  # evaluated after every value
-        return train.values[edges - 1]
+    counts = np.diff(edges, prepend=0)
     out = np.full(len(edges), np.nan)
-    for i, high in enumerate(edges):
-        low = edges[i - 1] if i else 0
+    out[counts == 1] = train.values[edges[counts == 1] - 1]
+    for i in np.flatnonzero(counts != 1):
+        high, low = edges[i], edges[i] - counts[i]
         if high > low:
             out[i] = np.median(train.values[low:high])
         elif i:

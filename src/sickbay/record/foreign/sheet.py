@@ -10,7 +10,7 @@ non-finite values of each stretch are kept, because they are what a diagnosis is
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,6 +38,10 @@ class Column:
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Copies: a view would forbid the arrays to grow."""
         return np.array(self.rows, np.int64), np.array(self.values, np.float64)
+
+    def extend(self, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+        self.rows.frombytes(np.ascontiguousarray(rows, np.int64).tobytes())
+        self.values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         rows, values = self.arrays()
@@ -72,14 +76,12 @@ class Sheet:
         if self.cells > MOST_CELLS:
             self._thin()
 
-    def block(self, columns: Mapping[str, tuple[Sequence[int] | range, Iterable[float]]], rows: int) -> None:
+    def block(self, columns: Mapping[str, tuple[NDArray[np.int64], NDArray[np.float64]]], rows: int) -> None:
         """Add many rows at once: for each name the rows (from 0 in this block) and their values."""
         for name, (places, values) in columns.items():
             column = self.columns.get(name) or self._new(name)
             if column is not None:
-                start = self.count
-                column.rows.extend([start + i for i in places] if start else places)
-                column.values.extend(values)
+                column.extend(self.count + places, values)
                 self.cells += len(places)
         self.count += rows
         if self.cells > MOST_CELLS:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import meaning
@@ -18,6 +22,7 @@ from sickbay.record.foreign.source import Source
 
 FORMAT = "CSV table"
 SEPARATORS = (",", ";", "\t", "|", " ")
+QUICK = 50
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 NAMED_VALUE = re.compile(r"[:=]\s*[-+]?[\d.]")
@@ -113,6 +118,9 @@ class _Reader:
         """Columns without any number, with how many blocks they were tried in."""
 
     def block(self, lines: list[str]) -> None:
+        lines = [x for x in lines if x]
+        if self._all_numbers(lines):
+            return
         rows = self._rows(lines)
         while rows:
             at = next((i for i, row in enumerate(rows) if self._names_columns(row)), None) if self._may_hold_header(rows) else None
@@ -122,6 +130,26 @@ class _Reader:
             self.names = _unique([c.strip() for c in rows[at]])
             self.silent.clear()
             rows = rows[at + 1 :]
+
+    def _all_numbers(self, lines: list[str]) -> bool:
+        """The quick way, for blocks in which every cell is a number; False if this is no such block."""
+        width = len(self.names)
+        if self.separator not in ",;\t" or width < 2 or len(lines) < QUICK or lines[0].count(self.separator) != width - 1 or self.silent:
+            return False
+        text = self.separator.join(lines)
+        if text.count(self.separator) != len(lines) * width - 1:
+            return False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)  # so numpy says that something is no number
+                numbers = np.fromstring(text, np.float64, sep=self.separator)
+        except (DeprecationWarning, ValueError):
+            return False
+        if len(numbers) != len(lines) * width:
+            return False
+        rows, numbers = np.arange(len(lines)), numbers.reshape(len(lines), width)
+        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, len(lines))
+        return True
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
         if self.separator in (" ", "|"):
@@ -152,13 +180,13 @@ class _Reader:
             rows = [fixed for row in rows if (fixed := self._fitted(row, width)) is not None]
         if not rows:
             return
-        columns: dict[str, tuple[Sequence[int] | range, list[float]]] = {}
+        columns: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
             if self.silent.get(name, 0) >= 2 or name.endswith(EXTREMES):
                 continue
             places, values = self._numbers(cells)
             if values:
-                columns[name] = (places, values)
+                columns[name] = (np.array(places, np.int64), np.array(values))
             elif name not in self.sheet.columns:
                 self.silent[name] = self.silent.get(name, 0) + 1
         self.sheet.block(columns, len(rows))
