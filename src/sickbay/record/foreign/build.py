@@ -94,7 +94,10 @@ def _series(sheet: Sheet, choice: Choice, stretch: Stretch, name: str, columns: 
         both, at, there = np.intersect1d(rows, others, return_indices=True)
         rows, values = both, values[at] + more[there]
     inside = (rows >= stretch.first) & (rows < stretch.last)
-    rows, values = rows[inside], values[inside]
+    if not inside.all():
+        rows, values = rows[inside], values[inside]
+    if np.array_equal(rows, stretch.rows):  # in every row of the training loss
+        return _thinned(name, stretch.steps, values)
     if name.startswith("loss/train"):
         known = np.isin(rows, stretch.rows)
         if known.any():  # otherwise another loss than the main one: rows of its own
@@ -109,7 +112,10 @@ def _increasing(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]
     order = np.argsort(steps, kind="stable")
     steps, values = steps[order], values[order]
     last = np.concatenate([np.diff(steps) > 0, [True]]) if len(steps) else np.empty(0, bool)
-    steps, values = steps[last].astype(np.int64), values[last]
+    return _thinned(name, steps[last].astype(np.int64), values[last])
+
+
+def _thinned(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Series:
     while len(steps) > MOST_VALUES:
         chosen = half(np.arange(len(steps)), values)
         steps, values = steps[chosen], values[chosen]

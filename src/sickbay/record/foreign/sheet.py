@@ -65,12 +65,13 @@ class Sheet:
 
     def row(self, cells: Mapping[str, float]) -> None:
         """Add one row."""
-        number = self.count
+        number, columns = self.count, self.columns
         for name, value in cells.items():
-            column = self.columns.get(name) or self._new(name)
-            if column is not None:
-                column.rows.append(number)
-                column.values.append(value)
+            column = columns.get(name)
+            if column is None and (column := self._new(name)) is None:
+                continue
+            column.rows.append(number)
+            column.values.append(value)
         self.count += 1
         self.cells += len(cells)
         if self.cells > MOST_CELLS:

@@ -54,7 +54,7 @@ def read(source: Source) -> Sheet:
     reader = _Reader()
     unfinished = False
     for line in source.lines():
-        for final, cells in reader.rows(line):
+        for final, cells in reader.rows(line) if line and not line.isspace() else ():
             if not final and not unfinished:
                 unfinished = True
                 drawn = _copy(done)
@@ -85,8 +85,6 @@ class _Reader:
 
     def rows(self, line: str) -> Iterator[tuple[bool, dict[str, float]]]:
         """Rows of one line, each with whether it is final (no bar that was still on its way)."""
-        if not line or line.isspace():
-            return
         if "\x1b" in line:
             line = ANSI.sub("", line)
         parts = [p for p in re.split(r"[\r\x08]+", line) if p.strip()] if "\r" in line or "\x08" in line else [line]
@@ -106,7 +104,14 @@ class _Reader:
         return plan
 
     def _follow(self, plan: Plan, line: str) -> dict[str, float]:
-        cells = {name: value for name, (a, b) in plan.spans.items() if (value := parse(line[a:b].replace(",", ""))) is not None}
+        cells: dict[str, float] = {}
+        for name, (a, b) in plan.spans.items():
+            try:
+                cells[name] = float(line[a:b])
+            except ValueError:
+                value = parse(line[a:b].replace(",", ""))
+                if value is not None:
+                    cells[name] = value
         if "epoch" in cells:
             if cells["epoch"] != self.epoch:
                 self.heading = ""
