@@ -24,7 +24,7 @@ def early_plateau(record: Record) -> Iterator[Sign]:
             continue
         first, last = start(c), end(c)
         middle = level(c.values[len(c) // 2 :][: max(5, len(c) // 10)], c.noise)
-        if last.value > HIGH * first.value and trend_share(c) < DONE and last.value < first.value + 4 * first.error:
+        if last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error:
             yield Sign(
                 name="early-plateau",
                 where=c.name,

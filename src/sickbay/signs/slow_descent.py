@@ -23,7 +23,7 @@ def slow_descent(record: Record) -> Iterator[Sign]:
         if len(c) < enough(record, MINIMUM_STEPS, 10):
             continue
         first, last, (drop, error), late = start(c), end(c), fall(c), trend_share(c)
-        if drop > 4 * error and last.value > REMAINS * first.value and late > STILL_FALLING:
+        if drop > 4 * error and last.value > REMAINS * first.value > 0 and late > STILL_FALLING:
             yield Sign(
                 name="slow-descent",
                 where=c.name,

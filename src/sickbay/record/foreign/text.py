@@ -9,10 +9,12 @@ digits, as the places where its numbers stand; that is what makes long logs quic
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from sickbay.record.foreign.batches import Batch, Span, columns
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
 from sickbay.record.foreign.patterns import ANSI, BAR, COUNTED, EPOCH, EXTREME, HINT, PAIR, STAMP, STEP, SUMMARY
@@ -27,8 +29,6 @@ ENOUGH_ROUNDS = 5
 """With so many finished bars the values in between are left out."""
 MOST_PLANS = 20_000
 ALIKE = str.maketrans("123456789", "000000000")
-
-Span = tuple[int, int]
 
 
 @dataclass
@@ -53,15 +53,18 @@ def read(source: Source) -> Sheet:
     done, drawn = Sheet(FORMAT), Sheet(FORMAT)
     reader = _Reader()
     unfinished = False
-    for line in source.lines():
-        for final, cells in reader.rows(line) if line and not line.isspace() else ():
-            if not final and not unfinished:
-                unfinished = True
-                drawn = _copy(done)
-            if final:
-                done.row(cells)
-            if unfinished:
-                drawn.row(cells)
+    for block in source.blocks():
+        if not unfinished and reader.quick(block, done):
+            continue
+        for line in block.split("\n"):
+            for final, cells in reader.rows(line) if line and not line.isspace() else ():
+                if not final and not unfinished:
+                    unfinished = True
+                    drawn = _copy(done)
+                if final:
+                    done.row(cells)
+                if unfinished:
+                    drawn.row(cells)
     full, whole = (max((len(c) for n, c in sheet.columns.items() if meaning(n).kind == "loss"), default=0) for sheet in (done, drawn))
     return drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done
 
@@ -82,6 +85,36 @@ class _Reader:
         self.epoch: float | None = None
         self.heading = ""
         self.plans: dict[tuple[str, str], Plan] = {}
+
+    def quick(self, block: str, sheet: Sheet) -> bool:
+        """Add a whole block of lines; False (and nothing done) if it holds bars or colours, which are read line by line."""
+        if "\r" in block or "\x08" in block or "\x1b" in block:
+            return False
+        before = self.epoch, self.heading
+        batches: dict[int, tuple[Plan, Batch]] = {}
+        count = 0
+        for key, line in zip(block.translate(ALIKE).split("\n"), block.split("\n"), strict=True):
+            plan = self.plans.get((key, self.heading)) or self._plan(line[:LONGEST])
+            if plan.bar is not None:
+                self.epoch, self.heading = before
+                return False
+            if "epoch" in plan.spans:
+                self._enter(parse(line[slice(*plan.spans["epoch"])]))
+            self.heading = plan.heading or self.heading
+            if plan.told:
+                _, batch = batches.get(id(plan)) or batches.setdefault(id(plan), (plan, Batch()))
+                batch.rows.append(count)
+                batch.lines.append(line)
+                if "epoch" not in plan.spans:
+                    batch.epochs.append(math.nan if self.epoch is None else self.epoch)
+                count += 1
+        sheet.block(columns([(plan.spans, batch) for plan, batch in batches.values()]), count)
+        return True
+
+    def _enter(self, epoch: float | None) -> None:
+        if epoch is not None and epoch != self.epoch:
+            self.heading = ""
+            self.epoch = epoch
 
     def rows(self, line: str) -> Iterator[tuple[bool, dict[str, float]]]:
         """Rows of one line, each with whether it is final (no bar that was still on its way)."""
@@ -113,9 +146,7 @@ class _Reader:
                 if value is not None:
                     cells[name] = value
         if "epoch" in cells:
-            if cells["epoch"] != self.epoch:
-                self.heading = ""
-            self.epoch = cells["epoch"]
+            self._enter(cells["epoch"])
         elif self.epoch is not None:
             cells["epoch"] = self.epoch
         self.heading = plan.heading or self.heading
