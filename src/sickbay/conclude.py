@@ -205,6 +205,11 @@ def _logged(record: Record, signs: Signs) -> tuple[Verdict, str]:
         return "healthy", describe(record, signs)
     if shape == "too-short":
         return "undecided", "the log holds too few values to see how training goes; a dozen or more would show it"
+    if shape == "unclear":
+        return (
+            "undecided",
+            "the log holds no training loss whose curve says how training goes; log the loss, or name its column with --map loss=COLUMN",
+        )
     return "undecided", of_curves(record, signs)
 
 

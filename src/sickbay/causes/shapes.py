@@ -10,6 +10,7 @@
 | `oscillating` | sign `oscillating-loss` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
 | `too-short` | fewer than four values | undecided |
+| `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `healthy` | none of these | healthy |
 
 Beside the first, further shapes may hold: `underfitting-short-training` (still falling fast at the end) and `validation-easier-than-training`
@@ -25,8 +26,8 @@ import numpy as np
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import curve, trend_share
-from sickbay.signs.losses import training_losses
+from sickbay.signs.curves import curve, fall, trend_share
+from sickbay.signs.losses import adversarial, judged_losses, training_losses
 from sickbay.signs.validation import comparisons
 
 FEWEST = 4
@@ -50,7 +51,7 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
     if not found:
-        found = ["too-short"] if _points(record) < FEWEST else ["healthy"]
+        found = ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["unclear"]
     return tuple(dict.fromkeys([*found, *_besides(record)]))
 
 
@@ -63,6 +64,15 @@ def told(signs: Signs) -> tuple[Sign, ...]:
 def first_sign(signs: Signs) -> Sign | None:
     """The sign behind the first shape, if it is a sign that says it."""
     return next((s for name in BY_SIGN for s in signs.named(name)), None)
+
+
+def _falls(record: Record) -> bool:
+    """Whether there is a training loss that goes down. One that ought to and does not would have been called flat: this asks the others."""
+    if adversarial(record):
+        return True
+    curves = [c for c, _ in training_losses(record) if len(c)]
+    judged = {c.name for c, _ in judged_losses(record)}
+    return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
 
 
 def _points(record: Record) -> int:

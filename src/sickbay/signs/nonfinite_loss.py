@@ -8,7 +8,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve
+from sickbay.signs.curves import Curve, curve
 from sickbay.signs.losses import training_losses
 from sickbay.signs.registry import sign
 
@@ -18,6 +18,8 @@ HIDDEN = 0.02
 
 @sign("nonfinite-loss")
 def nonfinite_loss(record: Record) -> Iterator[Sign]:
+    if record.facts.log is not None:
+        yield from _validation(record)
     for c, _ in training_losses(record):
         if c.first_nonfinite is None:
             if record.facts.log is not None and (at := _zero_from(c)) is not None:
@@ -33,6 +35,21 @@ def nonfinite_loss(record: Record) -> Iterator[Sign]:
             numbers={"first": c.first_nonfinite, "count": c.nonfinite, "finite": len(c)},
             text=f"the loss is not finite from step {c.first_nonfinite}{before} ({c.nonfinite} of {c.nonfinite + len(c)} values)",
         )
+
+
+def _validation(record: Record) -> Iterator[Sign]:
+    """In a log: validation that ends without a number, though training does not."""
+    for series in record.series_like("loss/eval"):
+        c = curve(series)
+        if c.first_nonfinite is not None and not np.isfinite(series.values[-1]):
+            yield Sign(
+                name="nonfinite-loss",
+                where=series.name,
+                steps=(c.first_nonfinite, int(series.steps[-1])),
+                strength=0.8,
+                numbers={"first": c.first_nonfinite, "count": c.nonfinite, "finite": len(c)},
+                text=f"the validation loss is not finite from step {c.first_nonfinite} ({c.nonfinite} of {c.nonfinite + len(c)} values)",
+            )
 
 
 def _zero_from(c: Curve) -> int | None:

@@ -216,3 +216,46 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_folder_without_logs(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="no file that looks like a log"):
         read_logs([tmp_path])
+
+
+def test_validation_that_ends_in_nan_is_not_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "val_loss"], [[i, v, "nan" if i > 12 else v] for i, v in enumerate(falling(30))])
+    assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == "diverged-nan"
+
+
+def test_a_log_without_training_loss_is_not_called_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "val_accuracy"], [[i, 0.5 + i / 100] for i in range(30)])
+    diagnosis = diagnose(read_text(text, tmp_path)[0])
+    assert diagnosis.verdict == "undecided" and diagnosis.shapes == ("unclear",)
+
+
+def test_headings_say_whose_loss_it_is(tmp_path: Path) -> None:
+    lines = ["[03.24.23|09:56:11] Parameters:", "{'base_lr': 0.1, 'step': [20, 30], 'num_epoch': 50}"]
+    for i, v in enumerate(falling(12)):
+        lines += [
+            f"[03.24.23|09:56:11] Training epoch: {i}",
+            f"[03.24.23|09:56:31] \tmean_loss: {v:.5f}",
+            f"[03.24.23|09:57:51] Eval epoch: {i}",
+            f"[03.24.23|09:58:13] \tmean_loss: {v + 1:.5f}",
+        ]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(12), atol=1e-5)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(12)) + 1, atol=1e-5)
+
+
+def test_a_long_table_is_thinned_but_keeps_its_spike(tmp_path: Path) -> None:
+    values = np.full(300_000, 0.5) + 0.01 * np.sin(np.arange(300_000))
+    values[123_457] = 99.0
+    text = "step,loss\n" + "\n".join(f"{i},{v:.4f}" for i, v in enumerate(values))
+    (record,) = read_text(text, tmp_path)
+    series = record.series("loss/train")
+    assert len(series) <= 50_000 and series.values.max() == 99.0
+    assert series.steps[int(np.argmax(series.values))] == 123_457
+
+
+def test_quick_and_careful_reading_of_tables_agree(tmp_path: Path) -> None:
+    rows = [[i, v, v / 2] for i, v in enumerate(falling(200))]
+    quick = read_text(table(["step", "loss", "val_loss"], rows), tmp_path)[0]
+    careful = read_text(table(["step", "loss", "val_loss", "note"], [[*r, "x"] for r in rows]), tmp_path)[0]
+    for name in ("loss/train", "loss/eval"):
+        np.testing.assert_array_equal(quick.series(name).values, careful.series(name).values)

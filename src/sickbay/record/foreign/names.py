@@ -86,6 +86,8 @@ def meaning(name: str) -> Meaning:
 
 def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epoch", ""]) -> Meaning:
     rest = [t for t in tokens if t not in TRAIN | EVAL | FILLERS | LOSS]
+    if tokens[:1] == ("metrics",) and not phase:  # Ultralytics measures on validation data only
+        phase = "eval"
     order = 2 * bool(TEST & set(tokens)) + bool({"ema", "smoothed", "unscaled"} & set(tokens))
     if LOSS & set(tokens):
         return Meaning("loss", phase, "_".join(rest), grain, order)
