@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sickbay.causes import catalogue as catalogue
+    from sickbay.clip_advice import suggest_clip as suggest_clip
     from sickbay.conclude import diagnose as diagnose
     from sickbay.errors import SickbayError as SickbayError
+    from sickbay.incidents import load_incident as load_incident
     from sickbay.nouns import Diagnosis as Diagnosis
     from sickbay.nouns import Evidence as Evidence
     from sickbay.nouns import Place as Place
@@ -34,6 +36,8 @@ _HOMES = {
     "watch": "sickbay.observe.watching",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",
+    "load_incident": "sickbay.incidents",
+    "suggest_clip": "sickbay.clip_advice",
     "catalogue": "sickbay.causes",
     "Record": "sickbay.record.reader",
     "Diagnosis": "sickbay.nouns",

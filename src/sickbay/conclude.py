@@ -13,7 +13,8 @@ Several lines of one kind are rarely independent, so the second, third... count 
     likely     something strong, and a confidence of 0.6 or more
     possible   anything else from 0.3 on; below that the suspicion is dropped
 
-Ranking: certainty, then level (data, architecture, procedure, hyperparameters: the more fundamental first), then confidence.
+Ranking: certainty, then what the run died of (if it did), then level (data, architecture, procedure, hyperparameters: the more fundamental first), then
+confidence.
 
 Folding: a suspicion that another one explains, by name or by all of its signs, is a consequence and not a second illness. A cause never
 absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other, the one that names the
@@ -29,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sickbay.causes.coverage import not_checked
+from sickbay.causes.crashes import crash_of, killed_the_run
 from sickbay.causes.evidence import at, first_place, located, times
 from sickbay.causes.health import alarm, describe, of_curves
 from sickbay.causes.registry import Cause, catalogue
@@ -44,6 +46,8 @@ WEIGHT: dict[EvidenceKind, float] = {"proof": 6.0, "strong": 2.5, "hint": 0.7, "
 PROVEN, LIKELY, POSSIBLE = 0.95, 0.6, 0.3
 CERTAINTIES: tuple[Certainty, ...] = ("proven", "likely", "possible")
 MOST_CAUSES = 3
+DEADLY = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
+"""Signals with which nobody stops a run that is well (Ctrl-C and preemption have their own)."""
 ENOUGH_STEPS = 10
 """Fewer steps than this show only what is proven by structure."""
 
@@ -127,9 +131,9 @@ def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | Non
 # -- all causes -----------------------------------------------------------------------------------------------------
 
 
-def rank(s: Suspicion) -> tuple[int, int, float, str]:
+def rank(s: Suspicion) -> tuple[int, bool, int, float, str]:
     """Sort key: best first."""
-    return CERTAINTIES.index(s.certainty), LEVELS.index(s.level), -s.confidence, s.code
+    return CERTAINTIES.index(s.certainty), not any(map(killed_the_run, s.evidence)), LEVELS.index(s.level), -s.confidence, s.code
 
 
 def fold(suspicions: Iterable[Suspicion], signs: Signs) -> list[Suspicion]:
@@ -177,17 +181,19 @@ def _with_consequences(root: Suspicion, absorbed: list[Suspicion], present: set[
 def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verdict, str]:
     best = roots[0] if roots else None
     if best is not None and best.certainty != "possible":
-        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots))
+        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots)
     if record.facts.log is not None:
         return _logged(record, signs)
     if not _trains(record):
         return _untrained(record)
-    crash = record.facts.crash
-    if crash is not None and crash.kind not in ("KeyboardInterrupt", "SystemExit"):
+    crash = crash_of(record)
+    if crash is not None:
         return (
             "undecided",
             f"the script stopped with {crash.kind}{located(crash.place)} after {times(record.facts.run.steps, 'step')}: {_short(crash.message)}",
         )
+    if died := _killed(record):
+        return "undecided", died
     if alarming := alarm(record, signs):
         return "undecided", alarming
     if record.facts.run.steps < ENOUGH_STEPS and record.facts.run.backwards < ENOUGH_STEPS:
@@ -213,9 +219,29 @@ def _logged(record: Record, signs: Signs) -> tuple[Verdict, str]:
     return "undecided", of_curves(record, signs)
 
 
+def _killed(record: Record) -> str:
+    """A process that something ended from outside, or that broke below Python: nothing of it may be called healthy."""
+    run = record.facts.run
+    if run.exit not in DEADLY or run.finished:
+        return ""
+    why = "; the operating system does that when memory is full, and schedulers at a time limit" if run.exit == "SIGKILL" else ""
+    return f"the process was ended by {run.exit} after {times(run.steps, 'step')}, and nothing was wrong up to there{why}"
+
+
 def _sick(best: Suspicion, count: int) -> str:
     more = "" if count == 1 else f"; {count - 1} more below"
     return f"{best.title}{located(best.place)} ({best.certainty}{more})"
+
+
+def _also_crashed(record: Record, signs: Signs, roots: list[Suspicion]) -> str:
+    """An exception that none of the causes explains is told beside them: what merely was there too is not to blame for it."""
+    crash = crash_of(record)
+    if crash is None or signs.has("nonfinite-loss", "nonfinite-gradient"):  # scripts stop by themselves when they see NaN
+        return ""
+    proofs = [e for s in roots for e in s.evidence if e.kind == "proof"]
+    if any(killed_the_run(e) or e.place == crash.place for e in proofs):
+        return ""
+    return f"; the script itself stopped with {crash.kind}{located(crash.place)}, which this does not explain: {_short(crash.message)}"
 
 
 def _trains(record: Record) -> bool:
@@ -226,8 +252,8 @@ def _trains(record: Record) -> bool:
 
 
 def _untrained(record: Record) -> tuple[Verdict, str]:
-    run, crash = record.facts.run, record.facts.crash
-    if crash is not None and crash.kind not in ("KeyboardInterrupt", "SystemExit"):
+    run, crash = record.facts.run, crash_of(record)
+    if crash is not None:
         return "undecided", f"the script stopped with {crash.kind}{located(crash.place)} before its first training step: {_short(crash.message)}"
     if run.backwards:
         return "untrained", (

@@ -42,6 +42,14 @@ def parse_size(value: object) -> int:
     return size
 
 
+def parse_room(value: object) -> int:
+    """A number of bytes, or 0 for none: `256MB`, `1.5 GB`, `0`."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", str(value).strip(), re.IGNORECASE)
+    if isinstance(value, bool) or not match or (unit := match[2].upper()) not in UNITS:
+        raise SettingsError(f"{value!r} is not a size: expected 0 or a number with KB, MB or GB; write for example 256MB")
+    return int(float(match[1]) * UNITS[unit])
+
+
 def parse_count(value: object) -> int:
     """A number of steps: 0 or more."""
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,12}", str(value).strip()):
@@ -59,6 +67,13 @@ class Settings:
 
     budget: float = _option(0.02, parse_share, "2%", "SHARE", "Share of step time that watching may cost.")
     record_bytes: int = _option(64 * 2**20, parse_size, "64MB", "SIZE", "Largest size of one process's record on disk.")
+    blackbox: int = _option(
+        256 * 2**20,
+        parse_room,
+        "256MB",
+        "SIZE",
+        "Most that is kept of the first step with a NaN or infinity: its batch, weights and random state, in the run's folder only; 0 keeps nothing.",
+    )
     detail_steps: int = _option(4, parse_count, "4", "STEPS", "First steps that are measured in full, whatever they cost.")
 
     def __post_init__(self) -> None:

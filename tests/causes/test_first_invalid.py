@@ -37,6 +37,10 @@ class TestUnstableLoss(CauseTestCase):
         yield broken(replace(LOG, op="sqrt", backward=True))
         yield broken(replace(LOG, step=0))
         yield broken(None, unused_loss=LOG)
+        yield broken(replace(LOG, op="cross_entropy", kind="nan"))
+        yield broken(replace(LOG, op="multi_head_attention_forward", kind="nan", in_layer=True))
+        yield broken(replace(LOG, op="mul", kind="nan", lowest=0.0, highest=3.0))
+        yield broken(replace(LOG, op="log", dtype="float16", fits_single=False))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a layer overflows", broken(replace(LOG, op="linear", in_layer=True))
@@ -46,6 +50,13 @@ class TestUnstableLoss(CauseTestCase):
         yield "weights broken, nothing fragile in the loss", broken(FirstInvalid(step=30, origin="parameter"))
         yield "a guarded logarithm in a healthy run", broken(None, fragile=(replace(WEAK, op="log", guarded=True, made_from=Op(name="softmax")),))
         yield "a root in a healthy run", broken(None, fragile=(WEAK,))
+        yield "numbers that ran away before they were multiplied", broken(replace(LOG, op="pow", kind="inf", lowest=-3.0, highest=1e22))
+        yield "weights that ran away", broken(replace(LOG, largest=4e9, largest_at_start=0.3))
+        yield "half precision", broken(replace(LOG, op="exp", dtype="float16", fits_single=True))
+        yield (
+            "a guard that half precision rounds to zero",
+            broken(replace(LOG, dtype="float16", fits_single=False), fragile=(replace(WEAK, op="log", guarded=True),)),
+        )
 
 
 def test_a_sudden_end_beside_an_open_root_is_likely() -> None:
@@ -66,13 +77,60 @@ def test_the_pattern_alone_is_only_possible() -> None:
         ("log", "softmax", "l = torch.log(F.softmax(z, dim=1))", "l = F.log_softmax(z, dim=1)"),
         ("log", "mean", "l = torch.log(m)", "l = torch.log(m + 1e-8)"),
         ("truediv", "sum", "l = a.sum() / w.sum()", "l = a.sum() / w.sum().clamp_min(1e-8)"),
+        ("div", "sum", "h = (e * m).sum(1) / mask.sum(1)", "h = (e * m).sum(1) / mask.sum(1).clamp_min(1)"),
+        ("div", "norm", "u = x / x.norm(dim=1, keepdim=True)", "u = x / x.norm(dim=1, keepdim=True).clamp_min(1e-8)"),
+        ("rdiv", "", "w = 1.0 / (c - 1)", "w = 1.0 / ((c - 1).clamp_min(1e-8))"),
+        ("log", "sigmoid", "l = torch.log(torch.sigmoid(z))", "l = torch.nn.functional.logsigmoid(z)"),
+        ("log", "sigmoid", "l = z.sigmoid().log()", "l = torch.nn.functional.logsigmoid(z)"),
+        ("pow", "sum", "d = s.sum(1) ** 0.5", "d = (s.sum(1) + 1e-8) ** 0.5"),
+        ("pow", "abs", "d = x.abs().pow(0.3)", "d = (x.abs() + 1e-8).pow(0.3)"),
+        ("exp", "linear", "e = torch.exp(0.5 * lv)", "e = torch.exp((0.5 * lv).clamp(max=20))"),
+        ("exp", "linear", "e = lv.exp()", "e = lv.clamp(max=20).exp()"),
+        ("acos", "sum", "a = torch.acos(c)", "a = torch.acos(c.clamp(-1 + 1e-6, 1 - 1e-6))"),
+        ("std", "relu", "s = h.std(0)", "s = h.std(0, correction=0)"),
+        ("var", "relu", "s = torch.var(h)", "s = torch.var(h, correction=0)"),
+        (
+            "cross_entropy",
+            "linear",
+            "l = F.cross_entropy(z, y, ignore_index=0)",
+            'l = F.cross_entropy(z, y, ignore_index=0, reduction="sum") / (y != 0).sum().clamp_min(1)',
+        ),
     ],
 )
 def test_the_fix_keeps_it_from_the_edge(op: str, made: str, line: str, fixed: str) -> None:
     place = place_in(line, line)
-    first = replace(LOG, op=op, place=place, call=line)
+    first = replace(LOG, op=op, place=place, call=line.partition(" = ")[2])
     record = broken(first, fragile=(replace(WEAK, op=op, place=place, made_from=Op(name=made)),), sources={"train.py": f"{line}\n"})
     assert added(assert_suspects(record, "unstable-loss").fix.diff) == [fixed]
+
+
+@pytest.mark.parametrize(
+    ("op", "call", "line", "fixed"),
+    [
+        ("log", "torch.log(q)", "r = torch.where(q > 0, torch.log(q), z)", "r = torch.where(q > 0, torch.log(torch.where(q > 0, q, 1.0)), z)"),
+        ("rdiv", "1 / q", "r = torch.where(q == 0, z, 1 / q)", "r = torch.where(q == 0, z, 1 / torch.where(q == 0, 1.0, q))"),
+        ("sqrt", "q.sqrt()", "r = torch.where(m, q.sqrt(), z)", "r = torch.where(m, torch.where(m, q, 1.0).sqrt(), z)"),
+    ],
+)
+def test_a_branch_that_where_did_not_choose(op: str, call: str, line: str, fixed: str) -> None:
+    record = broken(replace(LOG, op=op, place=place_in(line, line), call=call, backward=True), sources={"train.py": f"{line}\n"})
+    assert added(assert_suspects(record, "unstable-loss").fix.diff) == [fixed]
+
+
+def test_a_mask_that_leaves_nothing() -> None:
+    text = "def attend(scores, pad):\n    scores = scores.masked_fill(pad, float('-inf'))\n    return torch.softmax(scores, dim=-1)\n"
+    place = place_in(text, "softmax")
+    record = broken(replace(LOG, op="softmax", kind="nan", place=place, call="torch.softmax(scores, dim=-1)"), sources={"train.py": text})
+    assert added(assert_suspects(record, "unstable-loss").fix.diff) == ["    scores = scores.masked_fill(pad, torch.finfo(torch.float32).min)"]
+
+
+def test_the_evidence_names_values_and_samples() -> None:
+    def text(**more: object) -> str:
+        return assert_suspects(broken(replace(LOG, **more)), "unstable-loss").evidence[0].text  # type: ignore[arg-type]
+
+    assert "samples 37, 204 of the data set" in text(rows=(1, 4), samples=(37, 204)) and "given values from 0 to 1" in text()
+    assert "row 4 of the batch" in text(rows=(4,))
+    assert "in 6 of 48 elements, first at [4, 0]" in text(where=(4, 0), count=6, total=48)
 
 
 REPLACED = Masked(way="replaced", op="nan_to_num", place=HERE, call="torch.nan_to_num(l)", times=5, looks=8, origin="operation", origin_op="log")
@@ -95,6 +153,7 @@ class TestMaskedNan(CauseTestCase):
         yield masked(left_out=(SKIPPED,))
         yield masked(left_out=(replace(SKIPPED, way="dropped", op="clip"),))
         yield masked(left_out=(Masked(way="gradient", op="nan_to_num", times=1, looks=9),))
+        yield masked(replace(SKIPPED, origin="operation", origin_op="log"))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "nothing was ever hidden", masked(replace(REPLACED, times=0))
@@ -105,6 +164,12 @@ class TestMaskedNan(CauseTestCase):
             "forward passes without a backward, for a reason of their own",
             masked(left_out=(replace(SKIPPED, op="forward"),), source="loss = f(x)\n"),
         )
+
+
+def test_the_operation_behind_a_mask_is_named() -> None:
+    mask = Masked(way="gradient", op="nan_to_num", times=3, looks=9, place=HERE, origin="operation", origin_op="sqrt", origin_at=Place("train.py", 4))
+    suspicion = assert_suspects(masked(left_out=(mask,)), "masked-nan")
+    assert "sqrt at train.py:4" in suspicion.evidence[0].text and "sqrt at train.py:4" in suspicion.fix.text
 
 
 def test_forward_passes_left_out_behind_a_check_are_likely() -> None:

@@ -79,10 +79,13 @@ class TestLrDecayedTooSoon(CauseTestCase):
 
     def sick(self) -> Iterable[Record]:
         yield run(falling(2.3, 2.2, 500, noise=0.01, speed=60), lr=0.05 * 0.9 ** np.arange(500))
+        yield run(falling(2.3, 0.9, 500, noise=0.1, speed=60), lr=np.maximum(0.05 * (1 - np.arange(500) / 150), 0))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "cosine to zero at the end", run(falling(2.3, 2.0, 500), lr=0.05 * (1 + np.cos(np.linspace(0, np.pi, 500))) / 2)
         yield "the loss was down by then", run(falling(2.3, 0.1, 500, speed=60), lr=0.05 * 0.9 ** np.arange(500))
+        yield "the last tenth of the run at zero", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.maximum(0.05 * (1 - np.arange(500) / 450), 0))
+        yield "no rate at all", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.zeros(500))
         yield "restarts", run(falling(2.3, 2.0, 500), lr=np.tile(np.geomspace(0.05, 1e-5, 100), 5))
         yield "a constant rate", run(noisy(2.3, 0.1, 500))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from causes.scripts import added, at, loop_facts
-from sickbay.facts import Clipping, Crash, Kept, NonfiniteBatch, Precision, Rebuilt, Run
+from sickbay.facts import Clipping, Crash, FirstInvalid, Fragile, Kept, Loss, NonfiniteBatch, Precision, Rebuilt, Run
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
@@ -49,6 +50,19 @@ SCALED = {"scaler": True, "scaled_backwards": 100, "scaler_steps": 100, "last_sc
 FLAT = np.full(100, 2.3) + np.random.default_rng(0).normal(0, 0.01, 100)
 
 
+HALF = FirstInvalid(
+    step=40, origin="operation", op="log", place=at("criterion", MIXED), call="criterion(model(x), y)", dtype="float16", fits_single=False
+)
+
+
+def overflowed(first: FirstInvalid, *fragile: Fragile) -> Record:
+    losses = falling(2.3, 0.3, 100)
+    losses[first.step :] = np.nan
+    return make_record(
+        series={"loss/train": losses}, precision=Precision(autocast="bfloat16"), losses=[Loss(index=0, invalid=(first,), fragile=fragile)]
+    )
+
+
 class TestAmpMisuse(CauseTestCase):
     cause = "amp-misuse"
 
@@ -58,11 +72,15 @@ class TestAmpMisuse(CauseTestCase):
         yield mixed(scaler=True, plain_backwards=100, scaler_steps=100)
         yield mixed(**SCALED | {"last_scale": 1e-9}, skipped=90, skipped_late=45)
         yield mixed(zero_share=0.9, tiny_share=1.0)
+        yield overflowed(replace(HALF, fits_single=True))
+        yield overflowed(HALF, Fragile(op="log", place=HALF.place, guarded=True))
         yield mixed(autocast="", weights="bfloat16", lost_share=0.97)
         yield mixed([2.3, *[np.nan] * 99], autocast="", weights="float16", epsilon=1e-8)
         yield mixed(crash=Crash(kind="RuntimeError", message="step() has already been called since the last update()."))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the formula itself is at fault, in any precision", overflowed(HALF)
+        yield "the same in float32", overflowed(replace(HALF, dtype="float32"), Fragile(op="log", place=HALF.place, guarded=True))
         yield "in good order", mixed(**SCALED)
         yield "bfloat16 autocast", mixed(autocast="bfloat16", plain_backwards=100)
         yield "float16 with gradients that are large enough", mixed(zero_share=0.1, tiny_share=0.2)

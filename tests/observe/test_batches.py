@@ -248,3 +248,22 @@ def test_masked_nans_with_a_finite_loss_are_left_alone(script: WatchScript) -> N
         """
     )
     assert run.facts.nonfinite == ()
+
+
+def test_inputs_that_are_not_numbers_are_measured_without_a_word(script: WatchScript, recwarn: pytest.WarningsRecorder) -> None:
+    run = script(
+        """
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    x = torch.randn(8, 3)
+    x[:, 1] = float("nan")
+    x[0, 2] = float("inf")
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()
+"""
+    )
+    (scale,) = run.facts.inputs
+    assert abs(scale.mean) < 1 and scale.maximum < 10
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]

@@ -148,6 +148,23 @@ def test_steps_left_out(check: str, script: WatchScript) -> None:
     assert run.at(found.place, "loss = ")
 
 
+def test_a_loss_by_hand_that_is_not_used(script: WatchScript) -> None:
+    bad = "-z.log_softmax(1)[range(16), y].mean() / (0 if step % 3 == 0 else 1)"
+    masked = script(program(bad, after="if not loss.isfinite(): continue", steps=24)).loss.masked
+    (found,) = [m for m in masked if m.times]
+    assert (found.way, found.op, found.origin, found.origin_op) == ("skipped", "loss", "operation", "div") and found.times >= 6
+    by_hand = """
+w = torch.randn(4, 1, requires_grad=True)
+for step in range(20):
+    loss = (torch.randn(8, 4) @ w / (0 if step > 9 else 1)).abs().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+"""
+    assert script(by_hand).loss.masked == ()
+
+
 def test_steps_left_out_of_a_loss_by_hand(script: WatchScript) -> None:
     run = script(program("-z.log_softmax(1)[range(16), y].mean() / (0 if step % 4 == 3 else 1)", after="if not loss.isfinite(): continue", steps=24))
     (found,) = run.facts.masked

@@ -35,11 +35,11 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "trials": (BASE | {"record", "observe", "exams"}, frozenset({"numpy", "torch", "psutil"})),
     "testing": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
 }
-WIRING = frozenset({"", "__main__", "cli", "doctor", "runs", "supervise", "web", "integrations"})
+WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "supervise", "web", "integrations"})
 """Puts the stages together: may import all of sickbay, but torch only lazily. "" is `sickbay/__init__.py`."""
 EDGES = frozenset({"sickbay.observe.watching"})
 """Wiring that lives beside the stage it opens: `sickbay.watch` observes and then, lazily, concludes."""
-IN_USERS_PROCESS = frozenset({"sickbay.record.writer", "sickbay.record.schema"})
+IN_USERS_PROCESS = frozenset({"sickbay.record.writer", "sickbay.record.schema", "sickbay.record.incident"})
 """The only modules of `record` that observers may import; they need nothing but the standard library and numpy."""
 
 

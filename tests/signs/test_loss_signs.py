@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sickbay.facts import Head, LabelOrder, Loss, Run
+from sickbay.facts import FirstInvalid, Head, LabelOrder, Loss, Run
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
 from sickbay.testing import falling, make_record
@@ -145,3 +145,14 @@ def test_skipped_steps_of_a_gradient_scaler_are_not_a_sign() -> None:
     norms[[0, 1, 200]] = math.inf
     assert "nonfinite-gradient" not in names(make_record(series={"grad_norm": norms}))
     assert "nonfinite-gradient" in names(make_record(series={"grad_norm": np.where(np.arange(400) > 300, math.nan, 1.0)}))
+
+
+def test_gradients_and_weights_that_are_not_finite() -> None:
+    gradient = FirstInvalid(step=41, backward=True, before_update=True, parameters=("0.bias",), times=3, last=60)
+    (sign,) = read_signs(make_record(losses=[Loss(index=0, invalid=(gradient,))])).named("nonfinite-gradient")
+    assert (sign.steps, sign.where, sign.numbers["count"]) == ((41, 60), "0.bias", 3)
+    weight = FirstInvalid(step=42, origin="parameter", name="0.weight", parameters_finite=False, updated_at=41)
+    (sign,) = read_signs(make_record(losses=[Loss(index=0, invalid=(weight,))])).named("nonfinite-weight")
+    assert sign.steps == (41, 42) and "since the update of step 41" in sign.text
+    fine = FirstInvalid(step=42, origin="operation", op="log", parameters_finite=True)
+    assert not {"nonfinite-gradient", "nonfinite-weight"} & names(make_record(losses=[Loss(index=0, invalid=(fine,))]))

@@ -8,8 +8,8 @@ from sickbay.nouns import NotChecked
 from sickbay.record.reader import Record
 
 FUTURE = (
-    NotChecked("leakage, label noise and wrong labels", "this version does not examine the data for them"),
-    NotChecked("speed, memory and evaluation metrics", "this version has no causes of the levels system and evaluation"),
+    NotChecked("label noise, wrong labels and leaking features", "this version does not examine the data for them"),
+    NotChecked("memory growth and evaluation metrics", "this version has no causes for them"),
     NotChecked("whether a cure helps", "no trial was run"),
 )
 

@@ -1,12 +1,14 @@
-"""What `nonfinite-input` and `nonfinite-target` share: finding the batch that brought the first non-finite loss."""
+"""What the causes of NaN share: the batch that brought the first of it, the update that broke the weights, overflow of half precision."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from sickbay.causes.evidence import listed, located, proof, times
-from sickbay.facts import NonfiniteBatch
+from sickbay.facts import FirstInvalid, Fragile, Loss, NonfiniteBatch
 from sickbay.nouns import Evidence
 from sickbay.record.reader import Record
 from sickbay.signs.losses import training_losses
@@ -73,3 +75,55 @@ def base_name(variable: str) -> str:
     """ "x_train" of "x_train[idx]"; "x" if there is no name in it."""
     match = re.match(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", variable)
     return match.group() if match and "(" not in variable else "x"
+
+
+# -- what came up inside the model ---------------------------------------------------------------------------------------
+
+
+def in_half(first: FirstInvalid) -> bool:
+    """Whether an operation overflowed only because it was computed in float16: the same values fit float32."""
+    return first.dtype == "float16" and first.origin == "operation" and first.fits_single is True
+
+
+def lost_guard(loss: Loss, first: FirstInvalid) -> Fragile | None:
+    """An operation in float16 whose argument reached zero although a constant is added to it: the constant is smaller than float16 can tell from zero."""
+    if first.dtype != "float16" or first.origin != "operation":
+        return None
+    return next((f for f in loss.fragile if f.guarded and f.op == first.op and f.place == first.place), None)
+
+
+def incidents(record: Record) -> list[FirstInvalid]:
+    """The first value of each loss that was not finite, earliest first."""
+    return sorted((i for loss in record.facts.losses for i in loss.invalid), key=lambda i: i.step)
+
+
+GROWN_WEIGHTS = 1e4
+"""The largest weight against that of the first step: healthy training multiplies it by a few."""
+
+
+def weights_ran_away(record: Record) -> str:
+    """The weights had grown beyond all bounds when the first value was not finite, or the update before had made them infinite itself."""
+    first = next(iter(incidents(record)), None)
+    if first is None or first.largest_at_start is None or first.largest is None or first.largest < GROWN_WEIGHTS * first.largest_at_start:
+        return ""
+    grown = f"the largest weight had grown from {first.largest_at_start:.3g} to {first.largest:.3g} when the first value was not finite, at step {first.step}"
+    return f"{grown}{broken_update(record)}"
+
+
+def broken_update(record: Record) -> str:
+    """ "; the update of step 41 made 0.weight not finite (learning rate 50, gradient norm 3e+12)"."""
+    first = next((i for i in incidents(record) if i.origin == "parameter" and i.updated_at is not None), None)
+    if first is None or first.updated_at is None:
+        return ""
+    rate, norm = _newest(record, "lr", first.updated_at), _newest(record, "grad_norm", first.updated_at)
+    with_these = ", ".join(
+        part for part in (f"learning rate {rate:.3g}" if rate is not None else "", f"gradient norm {norm:.3g}" if norm is not None else "") if part
+    )
+    return f"; the update of step {first.updated_at} made {first.name or 'weights'} not finite{f' ({with_these})' if with_these else ''}"
+
+
+def _newest(record: Record, name: str, step: int) -> float | None:
+    """The newest finite value of a series up to a step."""
+    series = record.series(name)
+    known = series.values[(series.steps <= step) & np.isfinite(series.values)]
+    return float(known[-1]) if len(known) else None

@@ -46,7 +46,7 @@ def console() -> Console:
 def document(diagnosis: Diagnosis, record: Record) -> str:
     from sickbay.report.document import build, dumps
 
-    return dumps(build(diagnosis, record.facts.run.cwd or None))
+    return dumps(build(diagnosis, record.facts.run.cwd or None, record.facts.incident))
 
 
 def write_json(diagnosis: Diagnosis, record: Record, file: str) -> None:

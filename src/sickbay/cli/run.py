@@ -17,6 +17,8 @@ from sickbay.cli.options import exit_code_option, json_option, runs_option, sett
 from sickbay.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sickbay.nouns import Diagnosis
     from sickbay.settings import Settings
     from sickbay.supervise.child import Ending
@@ -67,15 +69,17 @@ def run(
     end_like(ending, 1 if sick and ending.code == 0 else ending.code)
 
 
-def start(what: Command, folder: Path, settings: Settings, *, live: bool) -> Ending:
-    """Run the command to its end. `run.json` tells of it before and after."""
+def start(
+    what: Command, folder: Path, settings: Settings, *, live: bool, cwd: str | None = None, variables: Mapping[str, str] | None = None
+) -> Ending:
+    """Run the command to its end (elsewhere, with more in its environment, for a replay). `run.json` tells of it before and after."""
     from sickbay.runs import RunInfo
     from sickbay.supervise.child import environment, run_child
     from sickbay.supervise.line import live_line
     from sickbay.supervise.pulse import Checkup, describe, read_pulse
 
     info = RunInfo(
-        command=what.argv, cwd=str(Path.cwd()), python=sys.version.split()[0], sickbay=__version__, supervisor=os.getpid(), started=time.time()
+        command=what.argv, cwd=cwd or str(Path.cwd()), python=sys.version.split()[0], sickbay=__version__, supervisor=os.getpid(), started=time.time()
     )
     info.save(folder)
     checkup = Checkup(folder)
@@ -86,7 +90,7 @@ def start(what: Command, folder: Path, settings: Settings, *, live: bool) -> End
 
     try:
         with live_line(words, enabled=live):
-            ending = run_child(what.argv, environment(folder, settings))
+            ending = run_child(what.argv, environment(folder, settings) | dict(variables or {}), cwd)
     except UsageError:
         for file in folder.iterdir():  # nothing was started: leave no run behind
             file.unlink()

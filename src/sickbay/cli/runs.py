@@ -113,8 +113,6 @@ def parse_age(text: str) -> float:
 
 def size(count: float) -> str:
     """1,536 -> "1.5 KB"."""
-    for unit in ("B", "KB", "MB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GB"
+    from sickbay.report import words
+
+    return words.size(count)

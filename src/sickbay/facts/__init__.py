@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from sickbay.facts.data import Batches, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
     Broadcast,
@@ -44,13 +46,16 @@ from sickbay.facts.procedure import (
     Scheduler,
     Timeline,
 )
-from sickbay.facts.run import Crash, Environment, Evaluation, Limit, Run
+from sickbay.facts.run import Environment, Evaluation, Limit, Run
+from sickbay.facts.spikes import LossSpike, Outlier, Spikes
 from sickbay.nouns import Place
 
 __all__ = [
     "HISTOGRAM_BINS",
     "HISTOGRAM_DECADES",
     "Accumulation",
+    "Attached",
+    "BadIndices",
     "BatchMixing",
     "BatchStatistics",
     "Batches",
@@ -60,15 +65,20 @@ __all__ = [
     "ClassOrder",
     "Clipping",
     "Crash",
+    "CrashTensor",
     "Cut",
     "Environment",
     "Evaluation",
+    "EvaluationData",
     "Facts",
+    "FeatureScale",
     "FirstInvalid",
     "FirstLoss",
     "Fragile",
     "FutureLeak",
     "Head",
+    "Incident",
+    "InplaceWrite",
     "InputScale",
     "Kept",
     "LabelOrder",
@@ -79,22 +89,30 @@ __all__ = [
     "Log",
     "LogitsThroughSoftmax",
     "Loss",
+    "LossSpike",
     "Masked",
+    "MemoryUse",
     "Model",
+    "ModelGiven",
     "Modes",
     "NonfiniteBatch",
     "Op",
     "Optimizer",
     "OptimizerGroup",
+    "Outlier",
     "Parameter",
+    "PartKept",
+    "PartMissing",
     "Precision",
     "Probes",
     "Rebuilt",
     "Run",
     "Scheduler",
     "SignalGrowth",
+    "Spikes",
     "StateLoad",
     "Taken",
+    "TensorKept",
     "Timeline",
     "Values",
     "Waist",
@@ -132,7 +150,11 @@ class Facts:
     labels: LabelOrder | None = None
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
+    evaluation_data: tuple[EvaluationData, ...] = ()
     crash: Crash | None = None
+    spikes: Spikes | None = None
+    incident: Incident | None = None
+    """What was kept of the first step with a value that was not finite."""
     class_order: tuple[ClassOrder, ...] = ()
     refused: Head | None = None
     """What fed the loss function that ended the run with an exception, where the step was traced."""

@@ -24,6 +24,8 @@ class Loader:
     iterated_at: Place | None = None
     epochs: int = 0
     variable: str = ""
+    item_at: Place | None = None
+    """Where the script's own data set makes one sample (`__getitem__`, `__iter__`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,3 +109,52 @@ class InputScale:
     feature_std_max: float = 0.0
     feature_abs_mean_max: float = 0.0
     batches: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureScale:
+    """Mean and spread of single features (evenly spread ones, where there are many)."""
+
+    rows: int = 0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationData:
+    """The samples that one evaluation showed the model, beside those that it was trained on."""
+
+    place: Place | None = None
+    """Where the model was called,"""
+    called_from: Place | None = None
+    """...and where the function around that call was."""
+    texts: tuple[str, ...] = ()
+    """Both as they are written."""
+    loader: int | None = None
+    train_loader: bool = False
+    """Its batches came from the loader that training uses."""
+    passes: int = 0
+    """Steps of the run after which it came."""
+    rows: int = 0
+    distinct: int = 0
+    found: int = 0
+    """Rows that training had met too, number for number."""
+    found_distinct: int = 0
+    batches: int = 0
+    whole_batches: int = 0
+    """Batches of which every row was known from training."""
+    rows_in_whole_batches: int = 0
+    train_rows: int = 0
+    train_distinct: int = 0
+    train_again: float = 0.0
+    """Of the newest training rows, the share that training had met before: near 1 when all of its data was seen."""
+    train_twins: float = 0.0
+    """How likely two rows of one training batch are equal."""
+    whole_numbers: bool = False
+    """Inputs hold whole numbers only: equal rows may be chance."""
+    width: int = 0
+    same_shape: bool = True
+    train: FeatureScale | None = None
+    evaluation: FeatureScale | None = None

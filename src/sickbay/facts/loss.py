@@ -144,6 +144,34 @@ class FirstInvalid:
     """Whether all weights were finite when it happened."""
     traced: bool = False
     """The very step was traced; otherwise the operation was found in autograd's graph and its line in an earlier trace."""
+    dtype: str = ""
+    """Of what the operation gave: "float32", "float16"..."""
+    where: tuple[int, ...] = ()
+    """Index of the first such element: in what the operation gave; for a slope, in its argument."""
+    count: int = 0
+    total: int = 0
+    """How many elements of it are such, of how many."""
+    rows: tuple[int, ...] = ()
+    """Rows of the batch that carry it (a few), where its first dimension is the batch."""
+    samples: tuple[int, ...] = ()
+    """The same as indices of the data set, where the loader tells."""
+    chain: tuple[Op, ...] = ()
+    """The operations from there to the loss, a few."""
+    fits_single: bool | None = None
+    """For half precision: whether the same operation on the same values is finite in float32."""
+    parameters: tuple[str, ...] = ()
+    """For a gradient: the parameters whose gradient is not finite (a few)."""
+    before_update: bool = False
+    """It was noticed in the step in which it came up, before the weights were changed."""
+    updated_at: int | None = None
+    """Weights that were not finite: the step whose update made them so."""
+    largest: float | None = None
+    """The largest weight (absolute, finite ones only) when it happened."""
+    largest_at_start: float | None = None
+    times: int = 1
+    """Steps on which the loss or a gradient was not finite, this one included."""
+    last: int | None = None
+    """The newest of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

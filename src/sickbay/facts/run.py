@@ -16,6 +16,8 @@ class Environment:
     platform: str = ""
     device: str = "cpu"
     threads: int = 0
+    memory: int | None = None
+    """Bytes that the machine (or its container) has for this process."""
     rank: int = 0
     world_size: int = 1
 
@@ -29,16 +31,6 @@ class Evaluation:
     loader: int | None = None
     passes: int = 0
     samples: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
-    """An exception that ended the script."""
-
-    kind: str = ""
-    message: str = ""
-    place: Place | None = None
-    step: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

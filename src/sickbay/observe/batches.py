@@ -15,7 +15,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.labels import LabelWatch, periodic
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
-from sickbay.observe.places import expression_of, key_here, place_of, variable_holding
+from sickbay.observe.places import USER, expression_of, key_here, kind_of, place_of, variable_holding
 from sickbay.observe.registry import spread
 from sickbay.observe.syntax import operands
 
@@ -242,6 +242,7 @@ class BatchWatch(Observer):
             role = "train" if entry.trained else "eval" if entry.batches else "unknown"
             place = self.session.keep_source(entry.place)
             self.session.keep_source(entry.fact.built_at)
+            self.session.keep_source(entry.fact.item_at)
             if entry.trained:
                 self.session.steps_per_epoch = entry.trained / max(entry.epochs, 1)
             loaders.append(replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable))
@@ -256,19 +257,25 @@ class BatchWatch(Observer):
             writer.fact("labels", order)
 
 
-def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale:
+def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale | None:
+    """Of the finite numbers; features without any are left out (numpy warns of them, and not silently)."""
+    finite = np.isfinite(values)
+    some = finite.any(0)
+    if not some.any():
+        return None
+    numbers = np.ma.masked_array(values[:, some], ~finite[:, some])
     with np.errstate(all="ignore"):
-        spread = np.nanstd(values, axis=0)
+        spread = numbers.std(0)
         return facts.InputScale(
             dtype=str(x.dtype).removeprefix("torch."),
             shape=tuple(x.shape),
-            mean=float(np.nanmean(values)),
-            std=float(np.nanstd(values)),
-            minimum=float(np.nanmin(values)),
-            maximum=float(np.nanmax(values)),
-            feature_std_min=float(np.nanmin(spread)),
-            feature_std_max=float(np.nanmax(spread)),
-            feature_abs_mean_max=float(np.nanmax(np.abs(np.nanmean(values, axis=0)))),
+            mean=float(numbers.mean()),
+            std=float(numbers.std()),
+            minimum=float(numbers.min()),
+            maximum=float(numbers.max()),
+            feature_std_min=float(spread.min()),
+            feature_std_max=float(spread.max()),
+            feature_abs_mean_max=float(np.abs(numbers.mean(0)).max()),
             batches=batches,
         )
 
@@ -299,7 +306,19 @@ def _loader_fact(index: int, loader: Any) -> facts.Loader:
         workers=getattr(loader, "num_workers", 0),
         drop_last=bool(getattr(loader, "drop_last", False)),
         dataset=type(dataset).__name__,
+        item_at=_maker(dataset),
     )
+
+
+def _maker(dataset: Any) -> Place | None:
+    """The line of the script's own `__getitem__` (or `__iter__`), inside whatever torch put around the data set."""
+    for _ in range(4):
+        for name in ("__getitem__", "__iter__"):
+            code = getattr(getattr(type(dataset), name, None), "__code__", None)
+            if code is not None and kind_of(code) == USER:
+                return place_of(code, 0)
+        dataset = getattr(dataset, "dataset", None)
+    return None
 
 
 def _way(loader: Any) -> tuple[Any, ...]:

@@ -42,6 +42,9 @@ class ClassOrderWatch(Observer):
             first = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
             self.entered = first if first is not None and first.is_floating_point() and first.is_cpu and first.dim() > 1 else None
 
+    def backward_begins(self, *_: Any) -> None:
+        self.entered = None  # no loss function took it: let it go
+
     def loss_called(self, call: LossCall | None) -> None:
         entered, self.entered = self.entered, None
         if self.done or call is None or not call.grad or call.function not in FUNCTIONS or call.target is None or entered is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.crash import examined
 from sickbay.observe.places import OWN, USER, here, kind_of, place_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _exceptions(session: Session) -> None:
             if not session.off and os.getpid() == session.pid:
                 session.crash = crash_fact(kind, error, trace, session.step)
                 if session.crash is not None:
-                    session.keep_source(session.crash.place)
+                    session.crash = examined(session, session.crash, trace)
             trace = without_us(trace)
             error.__traceback__ = trace
             _clean_chain(error)

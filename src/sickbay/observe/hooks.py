@@ -234,6 +234,8 @@ def _backward(session: Session, patches: Patches) -> None:
                 return original(tensors, *args, **kwargs)
             frame = sys._getframe(2)  # the caller of Tensor.backward
             if session.nap is not None and session.nap.backward(tensors, frame):
+                if session.hold is not None:
+                    session.hold(loss)
                 return original(tensors, *args, **kwargs)
             session.backward_from = (frame.f_code, frame.f_lasti)
             session.backward_begins(loss, key_here())
@@ -245,6 +247,8 @@ def _backward(session: Session, patches: Patches) -> None:
             session.times.backward += clock() - started
             if not session.asleep:
                 session.fire("backward_ends", loss)
+            if not session.registry.optimizers:  # weights are updated by hand
+                session.look_at_gradients(None)
             session.backward_ended()
             return result
 
@@ -272,6 +276,9 @@ def _backward(session: Session, patches: Patches) -> None:
                 session.times.backward += clock() - started
                 if not session.asleep:
                     session.fire("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
+                session.look_at_gradients(
+                    None, dict(zip(map(id, inputs if isinstance(inputs, (list, tuple)) else (inputs,)), gradients, strict=True))
+                )
                 session.backward_ended()
             return gradients
 
@@ -372,10 +379,13 @@ def _optimizers(session: Session, patches: Patches) -> None:
         if session.asleep:
             if session.measure_norm and session.nap is None:
                 session.fire("norm_due", optimizer)
+            session.look_at_gradients(optimizer)
             begun[id(optimizer)] = clock()
             return
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None) is not None  # args[0] is the optimizer
         session.fire("step_begins", optimizer, key_here(), closure)
+        if not closure:  # with one, gradients are still to come
+            session.look_at_gradients(optimizer)
         begun[id(optimizer)] = clock()
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:

@@ -195,8 +195,9 @@ class LayerWatch(Observer):
 
     def settle(self) -> None:
         """Do the arithmetic that has waited: many steps at once cost little more than one."""
-        for plan, looks in groupby(self.waiting, key=lambda look: look.plan):
-            self._measure(plan, list(looks))
+        with np.errstate(all="ignore"):  # weights may be huge or not finite
+            for plan, looks in groupby(self.waiting, key=lambda look: look.plan):
+                self._measure(plan, list(looks))
         self.waiting = []
 
     def _measure(self, plan: Plan, looks: list[Look]) -> None:

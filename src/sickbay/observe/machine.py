@@ -41,6 +41,7 @@ def environment() -> facts.Environment:
         platform=f"{platform.system()} {platform.machine()}",
         device="cuda" if torch.cuda.is_available() else "cpu",
         threads=torch.get_num_threads(),
+        memory=memory_bytes(),
         rank=_number("RANK", 0),
         world_size=_number("WORLD_SIZE", 1),
     )
@@ -55,6 +56,28 @@ def resident_bytes() -> int | None:
             return int(f.read().split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
         return None
+
+
+def memory_bytes() -> int | None:
+    """What this process may use: the machine's memory, less if its container (cgroup, version 2 or 1) or its own limit allow less."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * _PAGE] if sys.platform == "linux" else []
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path) as f:
+                text = f.read().strip()
+        except OSError:
+            continue
+        limits += [int(text)] if text.isdigit() else []
+    return min(limits + [n for n in (_own_limit(),) if n], default=None)
+
+
+def _own_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return soft if soft != resource.RLIM_INFINITY else None
 
 
 def _number(variable: str, default: int) -> int:

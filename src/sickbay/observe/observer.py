@@ -7,7 +7,7 @@
       loss = criterion(output, target)               loss_called
       loss.backward()                                loss_known, backward_begins, backward_called, backward_ends
       clip_grad_norm_(model.parameters(), 1.0)       clip_begins (sampled steps only), clipped
-      optimizer.step()                               step_begins, stepped, step_ends, then step_closed, step_planned
+      optimizer.step()                               step_begins, gradients_broken, stepped, step_ends, then step_closed, step_planned
       scheduler.step()                               scheduler_built, scheduled
       autocast, GradScaler.unscale_, .step, .update  called, scaled, scaler_stepped
     model.eval(); model.train()                      mode_set
@@ -16,7 +16,7 @@
     module.load_state_dict(state), before it         state_given
     now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
-On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `stepped`
+On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `gradients_broken`, `stepped`
 and what happens outside training steps is heard; `woke` is the first moment after it. Of a stretch of such steps on which nothing unusual happens (see nap.py) even these
 are not heard, only `napped` after it.
 
@@ -54,6 +54,7 @@ MOMENTS = (
     "clip_begins",
     "clipped",
     "norm_due",
+    "gradients_broken",
     "step_begins",
     "stepped",
     "napped",

@@ -30,6 +30,8 @@ class RangeWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.taken: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.used = self.seen = 0
+        """How many operations had been traced at the backward pass before this one, and at this one: what came before has been used."""
         session.on_output.append(self.passed)
 
     def passed(self, node: Node, output: torch.Tensor) -> None:
@@ -39,8 +41,13 @@ class RangeWatch(Observer):
             with suppress(RuntimeError):  # a type that this torch can't compare: the trace must go on
                 self.taken[node.index] = torch.aminmax(output.detach())
 
+    def loss_known(self, *_: Any) -> None:
+        """Comes on every step, also on those that are slept through: before the loss is read, so that what counts is the one before."""
+        self.used, self.seen = self.seen, len(self.session.trace.nodes) if self.session.trace is not None else 0
+
     def step_closed(self, _: Any) -> None:
         self.taken = {}
+        self.used = self.seen = 0
 
     def range(self, index: int | None) -> tuple[float, float] | None:
         """Smallest and largest value of what a node made: both NaN if any is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sickbay.observe.accumulation import AccumulationWatch
 from sickbay.observe.activations import ActivationWatch
 from sickbay.observe.batches import BatchWatch
+from sickbay.observe.blackbox import BlackboxWatch
 from sickbay.observe.checkpoints import CheckpointWatch
 from sickbay.observe.class_order import ClassOrderWatch
 from sickbay.observe.clipping import ClippingWatch
@@ -21,8 +22,11 @@ from sickbay.observe.precision import PrecisionWatch
 from sickbay.observe.probes import ProbeWatch
 from sickbay.observe.ranges import RangeWatch
 from sickbay.observe.rebuilt import RebuiltWatch
+from sickbay.observe.replay import ReplayWatch, replaying
+from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
 from sickbay.observe.skips import SkipWatch
+from sickbay.observe.spikes import SpikeWatch
 from sickbay.observe.timeline import TimelineWatch
 from sickbay.observe.weights import WeightWatch
 
@@ -38,9 +42,11 @@ def observers() -> tuple[type[Observer], ...]:
         ForensicsWatch,
         SkipWatch,
         ClassOrderWatch,
+        SpikeWatch,
         OptimizerWatch,
         ActivationWatch,
         BatchWatch,
+        SampleWatch,
         TimelineWatch,
         SchedulerWatch,
         RebuiltWatch,
@@ -52,4 +58,6 @@ def observers() -> tuple[type[Observer], ...]:
         CheckpointWatch,
         ProbeWatch,
         MachineWatch,
+        BlackboxWatch,
+        *((ReplayWatch,) if replaying() is not None else ()),
     )

@@ -123,6 +123,12 @@ class Session:
         self.door: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]] | None = None
         """The first call of a module on a step that is asleep; let go when the step ends."""
         self.on_incident: Callable[[str], None] | None = None
+        self.closely = range(0)
+        """Steps that are measured in full whatever it costs: a replay sets them."""
+        self.hold: Callable[[torch.Tensor], None] | None = None
+        """Called with the loss before each backward of a nap, if a steep operation lies behind it (see forensics/slopes.py)."""
+        self.glance: Callable[[Any, dict[int, Any] | None], bool] | None = None
+        """Whether a gradient is not finite: called before every update, also in naps (see forensics/gradients.py)."""
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -193,6 +199,11 @@ class Session:
         if self.on_incident is not None:
             self.on_incident(kind)
 
+    def look_at_gradients(self, optimizer: torch.optim.Optimizer | None, given: dict[int, Any] | None = None) -> None:
+        """Before every update, asleep or not: without the ceremony of `fire`, which comes only when something is wrong."""
+        if self.glance is not None and self.glance(optimizer, given):
+            self.fire("gradients_broken", optimizer, given)
+
     def set_aside(self, seconds: float) -> None:
         """Time of ours that belongs to no step: it is counted, but must not set the pace of what follows."""
         self.times.own -= seconds
@@ -241,6 +252,8 @@ class Session:
         # New lists: the old one may be just being gone through, and none after the failed one must be left out.
         self._listeners = {m: [entry for entry in listeners if entry[0] is not observer] for m, listeners in self._listeners.items()}
         self.on_output[:] = [f for f in self.on_output if getattr(f, "__self__", None) is not observer]
+        if getattr(self.glance, "__self__", None) is observer:
+            self.glance = self.hold = None
         if observer in self.observers:
             self.observers.remove(observer)
             if self.trace is not None and observer.name == "graph":
@@ -378,6 +391,7 @@ class Session:
         self.own_seconds += own + self._closing_took
         self.step += 1
         self.since_step = 0
+        self.door = None
         self.pulse = {}
         self.times = StepTimes(own=0.0)
         self.sample_seconds = self.norm_seconds = 0.0
@@ -429,7 +443,7 @@ class Session:
     def _decide(self, step: int) -> None:
         """What is measured on the next step."""
         governor = self.governor
-        self.sampled = governor.frame.due(step)
+        self.sampled = governor.frame.due(step) or step in self.closely
         self.measure_norm = self.sampled or governor.norm.due(step)
         self.with_histograms = governor.frame.runs % 4 == 0
         slept = self.asleep

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 MOST_OPERATIONS = 20_000
+MOST_WRITES = 2_000
+_WRITING = frozenset(f"__{name}__" for name in "setitem iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split())
+"""Operators that overwrite their left side; methods that do so end in one underscore."""
 DISPATCH_SECONDS = 3e-6
 """What torch itself spends per operation to call a function mode; measured, added to our own time."""
 _EXITS = frozenset({"item", "numpy", "tolist", "float", "int", "array", "bool"})
@@ -79,6 +82,22 @@ class Node:
         return [i for i in self.args if i is not None]
 
 
+class Write:
+    """One operation that overwrote a tensor in place."""
+
+    __slots__ = ("elements", "key", "layer", "name", "shape", "version", "view")
+
+    def __init__(self, name: str, tensor: torch.Tensor) -> None:
+        self.name = name
+        self.shape = tuple(tensor.shape)
+        self.elements = tensor.numel()
+        self.version = tensor._version
+        """How often the tensor (with all views of it) had been written to, this time included."""
+        self.view = tensor._is_view()
+        self.key: tuple[CodeType, int] | None = None
+        self.layer: weakref.ref[torch.nn.Module] | None = None
+
+
 class Trace(TorchFunctionMode):
     """The operations between the end of one step and the backward of the next."""
 
@@ -87,6 +106,7 @@ class Trace(TorchFunctionMode):
         self._session = session
         self._on_output = on_output
         self.nodes: list[Node] = []
+        self.writes: list[Write] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self.seen = 0
         self.entered = False
@@ -120,6 +140,7 @@ class Trace(TorchFunctionMode):
 
     def clear(self) -> None:
         self.nodes = []
+        self.writes = []
         self._makers = {}
         self.seen = 0
         self.truncated = False
@@ -138,6 +159,8 @@ class Trace(TorchFunctionMode):
         started = clock()
         session.busy = True
         try:
+            if torch.is_grad_enabled() and _in_place(func, kwargs) and len(self.writes) < MOST_WRITES:
+                self._note_write(name, args, kwargs)
             if self.outputs_only:
                 self._pass_on(name, output)
             elif self.seen < MOST_OPERATIONS:
@@ -209,6 +232,17 @@ class Trace(TorchFunctionMode):
         if outputs:
             self._on_output(node, outputs[0])
 
+    def _note_write(self, name: str, args: Any, kwargs: Any) -> None:
+        tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(_tensors(args, kwargs), None)
+        if tensor is None or tensor.is_inference() or not tensor._version:
+            return
+        write = Write(name, tensor)
+        frame = user_frame(3)
+        write.key = key_of(frame) if frame is not None else None
+        stack = self._session.registry.stack
+        write.layer = weakref.ref(stack[-1]) if stack else None
+        self.writes.append(write)
+
     # -- reading ------------------------------------------------------------------------------------------------
 
     def maker(self, tensor: torch.Tensor) -> int | None:
@@ -242,6 +276,13 @@ def _name(func: Any) -> str:
     if name in ("__get__", "__set__"):
         name = getattr(getattr(func, "__self__", None), "__name__", name)
     return str(name).strip("_").removeprefix("special_")
+
+
+def _in_place(func: Any, kwargs: Any) -> bool:
+    name = getattr(func, "__name__", "")
+    if name.endswith("_") and (not name.endswith("__") or name in _WRITING):
+        return True
+    return bool(kwargs) and (kwargs.get("inplace") is True or kwargs.get("out") is not None)
 
 
 def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:

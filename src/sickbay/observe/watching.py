@@ -14,6 +14,7 @@ import torch
 from sickbay.errors import UsageError
 from sickbay.nouns import Diagnosis
 from sickbay.observe import session as sessions
+from sickbay.observe.crash import examined
 from sickbay.observe.endings import crash_fact
 from sickbay.observe.places import here
 from sickbay.settings import Settings
@@ -52,7 +53,8 @@ class Patient:
         if self._session is not None:
             if kind is not None and error is not None:
                 with suppress(Exception):
-                    self._session.crash = crash_fact(kind, error, trace, self._session.step)
+                    crash = crash_fact(kind, error, trace, self._session.step)
+                    self._session.crash = examined(self._session, crash, trace) if crash is not None else None
             self._session.close()
             self._session = None
 

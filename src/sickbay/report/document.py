@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sickbay.facts import Incident
 from sickbay.nouns import Diagnosis, Evidence, Place, RunSummary, Sign, Suspicion
 from sickbay.report import words
 
@@ -19,8 +20,8 @@ SCHEMA = "sickbay/diagnosis/1"
 SCHEMA_FILE = Path(__file__).with_name("diagnosis.schema.json")
 
 
-def build(diagnosis: Diagnosis, cwd: str | None = None) -> dict[str, Any]:
-    """The document. `cwd` is the folder that the run was started in (`record.facts.run.cwd`); files below it are told
+def build(diagnosis: Diagnosis, cwd: str | None = None, incident: Incident | None = None) -> dict[str, Any]:
+    """The document, with what is known of the incident of the run. `cwd` is the folder that the run was started in (`record.facts.run.cwd`); files below it are told
     relative to it. Without it, the current folder is taken, which is the same one right after `sickbay run`."""
     folder = cwd or str(Path.cwd())
     return {
@@ -31,6 +32,7 @@ def build(diagnosis: Diagnosis, cwd: str | None = None) -> dict[str, Any]:
         "signs": [_sign(s) for s in diagnosis.signs],
         "not_checked": [{"what": _text(n.what), "why": _text(n.why)} for n in diagnosis.not_checked],
         "run": _run(diagnosis.run, folder),
+        "incident": _incident(incident, folder),
     }
 
 
@@ -98,6 +100,21 @@ def _run(run: RunSummary, folder: str) -> dict[str, Any]:
         "seconds": _finite(run.seconds),
         "overhead": _finite(run.overhead),
         "exit": int(run.exit) if isinstance(run.exit, int) else _optional(run.exit),
+    }
+
+
+def _incident(incident: Incident | None, folder: str) -> dict[str, Any] | None:
+    """Statistics only: the samples stay in the incident's own file."""
+    if incident is None:
+        return None
+    return {
+        "kind": _text(incident.kind),
+        "step": int(incident.step),
+        "place": _place(incident.first.place if incident.first is not None else None, folder),
+        "file": _text(incident.file) or None,
+        "bytes": int(incident.bytes),
+        "kept": [_text(part.part) for part in incident.kept],
+        "missing": [{"what": _text(part.part), "why": _text(part.why)} for part in incident.missing],
     }
 
 

@@ -51,7 +51,7 @@ class Explainable(Protocol):
     def explains(self) -> Iterable[str]: ...
 
 
-class _Page:
+class Page:
     """Lines on a console: prose is wrapped, code is not, and nothing is ever taken for markup."""
 
     def __init__(self, console: Console) -> None:
@@ -90,7 +90,7 @@ class _Page:
 
 def render(view: View, console: Console) -> None:
     """Print the report."""
-    page = _Page(console)
+    page = Page(console)
     _header(page, view)
     for cause in view.causes[:CAUSES]:
         page.line()
@@ -101,7 +101,7 @@ def render(view: View, console: Console) -> None:
     _footer(page, view)
 
 
-def _header(page: _Page, view: View) -> None:
+def _header(page: Page, view: View) -> None:
     page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
     title = "not trained" if view.verdict == "untrained" else view.verdict
     page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
@@ -111,7 +111,7 @@ def _header(page: _Page, view: View) -> None:
         page.prose(f"loss: {view.run.loss}", style="dim")
 
 
-def _cause(page: _Page, cause: CauseView, *, alone: bool) -> None:
+def _cause(page: Page, cause: CauseView, *, alone: bool) -> None:
     number = "" if alone else f"{cause.rank}. "
     page.prose(f"{number}{cause.title}", style="bold", hang=len(number))
     page.line((cause.certainty, CERTAINTY[cause.certainty]), (f" · {cause.cause} {cause.code} · {cause.level}", "dim"))
@@ -127,7 +127,7 @@ def _cause(page: _Page, cause: CauseView, *, alone: bool) -> None:
     page.prose(cause.sure, indent=GUTTER, label="Sure")
 
 
-def _seen(page: _Page, cause: CauseView) -> None:
+def _seen(page: Page, cause: CauseView) -> None:
     for i, evidence in enumerate(cause.seen[:EVIDENCE]):
         page.prose(_sentence(evidence), indent=GUTTER, label="" if i else "Seen")
     if len(cause.seen) > EVIDENCE:
@@ -142,25 +142,26 @@ def _sentence(evidence: EvidenceView) -> str:
     return f"{text[:-1]}; {extra})." if text.endswith(")") else f"{text} ({extra})."
 
 
-def _where(page: _Page, cause: CauseView) -> None:
+def _where(page: Page, cause: CauseView) -> None:
     if not cause.where and not cause.excerpts:
         return
     page.prose(cause.where or cause.excerpts[0].where, indent=GUTTER, label="Where")
     for shown in cause.excerpts[:1]:
-        _code(page, shown)
+        code(page, shown, GUTTER)
 
 
-def _code(page: _Page, shown: Excerpt) -> None:
+def code(page: Page, shown: Excerpt, indent: int) -> None:
+    """Source around a place; the guilty line is never cut."""
     digits = len(str(shown.lines[-1].number))
-    room = page.width - GUTTER - digits - 5
+    room = page.width - indent - digits - 5
     for line in shown.lines:
         text = line.text if line.guilty or len(line.text) <= room else line.text[: room - 1] + "…"
         gutter = f"{'>' if line.guilty else ' '} {line.number:>{digits}} | "
         gutter = gutter if text else gutter.rstrip()
-        page.line((gutter, "bold red" if line.guilty else "dim"), (text, "bold" if line.guilty else "dim"), indent=GUTTER)
+        page.line((gutter, "bold red" if line.guilty else "dim"), (text, "bold" if line.guilty else "dim"), indent=indent)
 
 
-def _fix(page: _Page, cause: CauseView) -> None:
+def _fix(page: Page, cause: CauseView) -> None:
     page.prose(cause.fix, indent=GUTTER, label="Fix")
     for line in cause.diff:
         page.line(_diff(line), indent=GUTTER)
@@ -173,13 +174,13 @@ def _diff(line: DiffLine) -> tuple[str, str]:
     return f"{sign} {line.text}".rstrip(), style
 
 
-def _more_causes(page: _Page, causes: tuple[CauseView, ...]) -> None:
+def _more_causes(page: Page, causes: tuple[CauseView, ...]) -> None:
     if causes:
         page.line()
         page.prose("Less likely: " + ", ".join(f"{c.cause} ({c.certainty}, {c.confidence})" for c in causes))
 
 
-def _not_checked(page: _Page, view: View) -> None:
+def _not_checked(page: Page, view: View) -> None:
     shown = view.not_checked[:NOT_CHECKED]
     for i, (what, why) in enumerate(shown):
         page.prose(f"{what}: {why}" if why else what, indent=13, label="" if i else "Not checked", style="dim", hang=15)
@@ -187,13 +188,16 @@ def _not_checked(page: _Page, view: View) -> None:
         page.prose(f"and {more} more, listed in the HTML and JSON reports", indent=13, style="dim")
 
 
-def _footer(page: _Page, view: View) -> None:
+def _footer(page: Page, view: View) -> None:
     for label, text in view.log:
         page.prose(text, indent=13, label=label, style="dim", hang=15)
     if view.run.overhead:
         page.prose(view.run.overhead, indent=13, label="Overhead", style="dim")
     if view.run.folder:
         page.line(("Record".ljust(13), "dim"), (view.run.folder, "dim"))
+    if view.incident:
+        page.prose(view.incident, indent=13, label="Incident", style="dim")
+        page.line((view.incident_command, "dim"), indent=13)
     if view.run.report:
         page.line(("Report".ljust(13), "dim"), view.run.report)
     for command, _ in view.next[:1]:
@@ -202,7 +206,7 @@ def _footer(page: _Page, view: View) -> None:
 
 def render_explanation(cause: Explainable, console: Console) -> None:
     """Print what a cause's own file says about it."""
-    page = _Page(console)
+    page = Page(console)
     page.line((f"{cause.name} {cause.code}", "bold"), (f" · {cause.level}", "dim"))
     page.line()
     _markdown(page, cause.doc)
@@ -213,7 +217,7 @@ def render_explanation(cause: Explainable, console: Console) -> None:
         page.prose(f"Cure that a trial can try: {_cure(cause.cure)}", style="dim", hang=2)
 
 
-def _markdown(page: _Page, text: str) -> None:
+def _markdown(page: Page, text: str) -> None:
     """Rendered, then printed line by line: without padding to the right, and with one blank line where there are more."""
     blank = True
     options = page.console.options.update(width=page.width)
@@ -232,7 +236,7 @@ def _cure(cure: object) -> str:
 
 def render_catalogue(causes: Iterable[Explainable], console: Console) -> None:
     """Print every cause, one line each, by level."""
-    page = _Page(console)
+    page = Page(console)
     everything = sorted(causes, key=lambda c: c.code)
     widest = max((len(c.name) for c in everything), default=0)
     for level in (*LEVELS, *sorted({c.level for c in everything} - set(LEVELS))):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Sign, Suspicion, Verdict
 from sickbay.record.reader import Record
-from sickbay.report import words
+from sickbay.report import incident, words
 from sickbay.report.charts import Chart, Mark, charts, marks, second_chart
 from sickbay.report.excerpts import DiffLine, Excerpt, changed_only, diff_lines, excerpt, replacement
 from sickbay.report.layers import (
@@ -132,6 +132,10 @@ class View:
     environment: tuple[tuple[str, str], ...]
     run_facts: tuple[tuple[str, str], ...]
     time: tuple[tuple[str, float], ...]
+    incident: str
+    """What was kept of the first step that was not finite, in a sentence; "" if there was none."""
+    incident_command: str
+    """...and what shows it."""
     log: tuple[tuple[str, str], ...] = ()
     """Where the numbers come from, if another tool logged them: label and text of each line."""
 
@@ -166,6 +170,8 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         environment=environment(record),
         run_facts=run_facts(record),
         time=time_shares(record),
+        incident=incident.summary(kept) if (kept := record.facts.incident) is not None else "",
+        incident_command=f"sickbay incident {run.name}" if kept is not None else "",
         log=log_lines(record),
     )
 
@@ -306,8 +312,8 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
     epochs = f" in {words.count(summary.epochs, 'epoch')}" if summary.epochs else ""
     return RunView(
         name=words.clean(summary.name),
-        folder=_here(Path(summary.folder)) if summary.folder else "",
-        report=_here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
+        folder=words.here(Path(summary.folder)) if summary.folder else "",
+        report=words.here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
         script=script,
         command=" ".join((script, *(words.clean(a) for a in facts.argv[1:]))),
         steps=_length(record, words.count(summary.steps, "step") + epochs),
@@ -324,11 +330,6 @@ def _length(record: Record, text: str) -> str:
     if log is None or log.axis == "step":
         return text
     return words.count(record.facts.run.steps, "epoch" if log.axis == "epoch" else "logged value")
-
-
-def _here(path: Path) -> str:
-    """A path to type into this shell: the record is found from where the reader is, not from where the script ran."""
-    return words.relative(str(path), str(Path.cwd()))
 
 
 def _exists(path: Path) -> bool:

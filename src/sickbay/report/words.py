@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from sickbay.nouns import Place
 
@@ -38,6 +38,15 @@ def number(value: float | None) -> str:
 def count(value: int, noun: str) -> str:
     """ "1 step", "3 steps", "1,200 steps"."""
     return f"{value:,} {noun}{'' if value == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def size(count: float) -> str:
+    """1,536 -> "1.5 KB"."""
+    for unit in ("B", "KB", "MB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GB"
 
 
 def percent(share: float) -> str:
@@ -104,6 +113,11 @@ def relative(path: str, folder: str | None) -> str:
         return clean(kind(path).relative_to(kind(folder)).as_posix()) or "."
     except ValueError:
         return clean(path)
+
+
+def here(path: Path) -> str:
+    """A path to type into this shell: seen from where the reader is."""
+    return relative(str(path), str(Path.cwd()))
 
 
 def place(spot: Place | None, folder: str | None) -> str:

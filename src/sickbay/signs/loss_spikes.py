@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
@@ -23,7 +24,7 @@ TIMES = 3.0
 @sign("loss-spikes")
 def loss_spikes(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
-        spikes = _spikes(c) if len(c) >= MINIMUM_STEPS else np.empty(0, np.intp)
+        spikes = isolated(c)
         if len(spikes) == 0:
             continue
         highest = float(np.max(c.values[spikes]))
@@ -37,10 +38,18 @@ def loss_spikes(record: Record) -> Iterator[Sign]:
         )
 
 
-def _spikes(c: Curve) -> np.ndarray:
+def isolated(c: Curve) -> NDArray[np.intp]:
+    """Where the loss jumps and is back within the next steps: positions in the curve. A lasting rise is divergence, not a spike."""
+    usual = running_median(c.values, WINDOW)
+    starts = [i for i in jumps(c) if i + 5 < len(c) and np.min(c.values[i + 1 : i + 6]) < TIMES * usual[i]]
+    return np.array(starts, dtype=np.intp)
+
+
+def jumps(c: Curve) -> NDArray[np.intp]:
+    """Where the loss jumps up from its running level, whether it comes back or not."""
+    if len(c) < MINIMUM_STEPS:
+        return np.empty(0, np.intp)
     usual = running_median(c.values, WINDOW)
     high = (c.values > usual + DEVIATIONS * c.noise) & (c.values > TIMES * usual) & (c.noise > 0)
     high[:5] = False
-    starts = np.flatnonzero(high & ~np.concatenate([[False], high[:-1]]))
-    # Isolated: within the next tenth of a window it is back; a lasting rise is divergence, not a spike.
-    return np.array([i for i in starts if i + 5 < len(c) and np.min(c.values[i + 1 : i + 6]) < TIMES * usual[i]], dtype=np.intp)
+    return np.flatnonzero(high & ~np.concatenate([[False], high[:-1]]))

@@ -17,6 +17,26 @@ SKIPPED_SHARE = 0.05
 
 @sign("nonfinite-gradient")
 def nonfinite_gradient(record: Record) -> Iterator[Sign]:
+    found = list(_measured(record))
+    yield from found or _noticed(record)
+
+
+def _noticed(record: Record) -> Iterator[Sign]:
+    """A few gradients are looked at before every update, also where their norm was not measured."""
+    for loss in record.facts.losses:
+        for first in loss.invalid:
+            if first.backward and first.before_update:
+                yield Sign(
+                    name="nonfinite-gradient",
+                    where=first.parameters[0] if first.parameters else "",
+                    steps=(first.step, first.last or first.step),
+                    strength=1.0,
+                    numbers={"first": first.step, "count": first.times},
+                    text=f"the gradient is not finite at step {first.step}, before its update, while the loss is",
+                )
+
+
+def _measured(record: Record) -> Iterator[Sign]:
     for series in record.series_like("grad_norm"):
         bad = np.flatnonzero(~np.isfinite(series.values))
         if len(bad) == 0 or (len(bad) <= SKIPPED_SHARE * len(series) and bad[-1] < len(series) - 1 and len(series) > 20):

@@ -61,8 +61,8 @@ def environment(folder: Path, settings: Settings, base: Mapping[str, str] | None
     return env | settings.to_env()
 
 
-def run_child(argv: Sequence[str], env: Mapping[str, str]) -> Ending:
-    """Start it and wait until it has ended, however it ends."""
+def run_child(argv: Sequence[str], env: Mapping[str, str], cwd: str | None = None) -> Ending:
+    """Start it (here, or in `cwd`) and wait until it has ended, however it ends."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -70,7 +70,7 @@ def run_child(argv: Sequence[str], env: Mapping[str, str]) -> Ending:
     with _signals() as reached:
         try:
             # close_fds=False: descriptors that a shell opened for the command (3>file) are the child's too; ours are not inheritable.
-            child = subprocess.Popen(argv, env=env, close_fds=False)
+            child = subprocess.Popen(argv, env=env, cwd=cwd, close_fds=False)
         except OSError as e:
             raise UsageError(f"could not start {argv[0]!r}: {e.strerror or e}") from None
         reached.child = child

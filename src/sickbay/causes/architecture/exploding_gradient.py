@@ -36,8 +36,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.clip_limit import ENOUGH, advise_from
 from sickbay.causes.evidence import against, from_sign, hint, strong
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import mend, number, source_at
 from sickbay.causes.initial import starts
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.rates import main_optimizer
@@ -64,7 +65,7 @@ LARGE = 3.5
     title="gradients explode on their way back",
     why="Each layer or time step multiplies signal and gradient, so the first updates are violent and the loss jumps, gets stuck or ends as NaN.",
     explains={
-        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "flat-loss",
+        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
         "chance-level", "early-plateau", "slow-descent", "dead-units", "saturated-units", "val-flat-from-start", "gradient-growth-with-depth",
         "lr-too-high", "dead-relu",
     },
@@ -133,12 +134,23 @@ def _recurrent(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    text = "normalise inside the loop (LayerNorm, a mean instead of a sum, smaller branches); clipping keeps single steps in bounds"
+    limit, measured = _limit(record)
+    text = f"normalise inside the loop (LayerNorm, a mean instead of a sum, smaller branches); clipping keeps single steps in bounds{measured}"
     optimizer = main_optimizer(record)
     place = optimizer.stepped_at if optimizer is not None else None
     name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
-    line = f'torch.nn.utils.clip_grad_norm_([p for g in {name}.param_groups for p in g["params"]], 1.0)'
+    line = f'torch.nn.utils.clip_grad_norm_([p for g in {name}.param_groups for p in g["params"]], {limit})'
     source = source_at(record, place)
     statement = source.statement(place.line) if source is not None and place is not None else None
     diff = source.diff(source.before(statement, line)) if source is not None and statement is not None else ""
-    return mend(text, diff, "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # before optimizer.step()", "consent")
+    return mend(text, diff, f"torch.nn.utils.clip_grad_norm_(model.parameters(), {limit})  # before optimizer.step()", "consent")
+
+
+def _limit(record: Record) -> tuple[str, str]:
+    """Where to clip: among norms that are mostly usual and sometimes huge, above the usual ones; if most are huge, there is nothing to learn from them."""
+    norms = record.series("grad_norm").values
+    norms = norms[np.isfinite(norms)]
+    if len(norms) < ENOUGH or np.median(norms) > HUGE:
+        return "1.0", ""
+    advice = advise_from(norms, record.facts.run.steps)
+    return number(advice.limit), f" ({advice})"

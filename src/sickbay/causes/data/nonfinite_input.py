@@ -46,7 +46,7 @@ from sickbay.signs import Signs
     title="the input holds NaN or infinity",
     why="One such value makes the loss, all gradients and, with the next step, all weights NaN; nothing can be learned after that.",
     explains={
-        "nonfinite-loss", "nonfinite-gradient", "diverging-loss", "flat-loss", "dead-units", "loss-spikes", "gradient-spike", "chance-level",
+        "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "diverging-loss", "flat-loss", "dead-units", "loss-spikes", "gradient-spike", "chance-level",
         "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "unscaled-input", "update-ratio-high", "val-flat-from-start",
         "nonfinite-target",
     },

@@ -43,7 +43,7 @@ from sickbay.signs import Signs
     title="the targets hold NaN or infinity",
     why="The loss of every batch with such a target is NaN or infinite, and its gradients break the weights.",
     explains={
-        "nonfinite-loss", "nonfinite-gradient", "diverging-loss", "flat-loss", "dead-units", "loss-spikes", "gradient-spike", "chance-level",
+        "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "diverging-loss", "flat-loss", "dead-units", "loss-spikes", "gradient-spike", "chance-level",
         "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "update-ratio-high", "val-flat-from-start",
     },
     cure="drop-nonfinite-samples",

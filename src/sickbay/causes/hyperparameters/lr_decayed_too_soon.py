@@ -8,7 +8,8 @@ start and less, and the loss stops where it happened to be.
 ## How we know
 
 The rate falls below a hundredth of its highest value in the first 40 % of the run and stays there, and the loss hardly falls afterwards:
-it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on.
+it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on. A rate of
+exactly zero for half of the run and longer needs no curve: those steps cannot change anything.
 
 ## Looks like it but is not
 
@@ -49,6 +50,8 @@ MINIMUM_PHASE = 18
 STILL_FALLING = 0.1
 """The loss fell by a tenth from the middle to the end of the time at a high rate: it was on its way down, not done."""
 STANDS = 0.1
+IDLE = 0.5
+"""Half of the run at a rate of exactly zero: a schedule that ends with the run has none or a few such steps."""
 SOLVED = 0.1
 """A loss below a tenth of its start may well be done when the rate falls."""
 
@@ -63,6 +66,16 @@ SOLVED = 0.1
 )
 def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
     for series in record.series_like("lr"):
+        if (idle := _idle_from(series)) is not None and not all(end(c).value < SOLVED * start(c).value for c, _ in judged_losses(record)):
+            count = int(series.steps[-1]) - idle + 1
+            yield strong(
+                f"the learning rate is exactly 0 from step {idle} to the end: the last {count:,} of {int(series.steps[-1]) + 1:,} steps changed nothing"
+                f"{located(_place(record), '; scheduler at')}",
+                _place(record),
+                (idle, int(series.steps[-1])),
+                idle=count,
+            )
+            return
         step = _died_at(series)
         for c, _ in judged_losses(record) if step is not None else ():
             if step is not None and (_stopped_there(c, step) or _cut_short(c, series, step)):
@@ -85,6 +98,15 @@ def _died_at(series: Series) -> int | None:
     alive = np.flatnonzero(series.values > LOW * np.max(series.values))
     at = int(alive[-1]) + 1
     return int(series.steps[at]) if at < EARLY * len(series) else None
+
+
+def _idle_from(series: Series) -> int | None:
+    """The step from which the rate is exactly zero to the end, if that is half of the run and it was not so from the start."""
+    if len(series) < MINIMUM_STEPS or not np.all(np.isfinite(series.values)):
+        return None
+    alive = np.flatnonzero(series.values != 0)
+    at = int(alive[-1]) + 1 if len(alive) else 0
+    return int(series.steps[at]) if 0 < at <= IDLE * len(series) else None
 
 
 def _stopped_there(c: Curve, step: int) -> bool:

@@ -36,6 +36,7 @@ import numpy as np
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.fixing import number
+from sickbay.causes.nonfinite import weights_ran_away
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
@@ -61,7 +62,7 @@ STILL_HIGH = 0.05
     title="the learning rate is too high",
     why="Steps overshoot the minimum, so the loss climbs, swings or freezes instead of falling.",
     explains={
-        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "flat-loss",
+        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
         "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "val-rising", "gradient-growth-with-depth", "gradient-decay-with-depth",
         "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting",
     },
@@ -85,7 +86,7 @@ def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("strong", sign, place)
     for sign in signs.named("oscillating-loss")[:1]:
         yield from_sign("strong" if signs.has("update-ratio-high") else "hint", sign, place)
-    if not signs.has("diverging-loss") and (grown := _grew_to_nonfinite(record, signs)):
+    if not signs.has("diverging-loss") and (grown := _grew_to_nonfinite(record, signs) or weights_ran_away(record)):
         yield strong(grown, place)
 
 

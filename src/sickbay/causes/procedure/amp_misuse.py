@@ -10,7 +10,8 @@ looks at the gradients then (clipping, the optimizer) has to see them divided ag
 
 Proof by the order of calls: clipping or stepping on gradients that are still scaled; `scaler.step()` after a backward that was never scaled; a scaler
 that skips most steps because it keeps finding infinities. Proof by the numbers themselves: float16 without a scaler where most gradients are exactly
-zero and the rest below the smallest normal number (6e-5); half-precision weights that most steps leave as they were, bit by bit, although their gradient
+zero and the rest below the smallest normal number (6e-5); the first operation that is not finite is one in float16 whose values would fit float32, or
+whose guard (`+ 1e-8`) rounds to zero there; half-precision weights that most steps leave as they were, bit by bit, although their gradient
 is not zero.
 
 ## Looks like it but is not
@@ -41,6 +42,7 @@ from sickbay.causes.evidence import from_sign, located, proof, strong
 from sickbay.causes.fixing import called, mend, receiver, source_at
 from sickbay.causes.moving import statement_at
 from sickbay.causes.naming import constructor, optimizer_name
+from sickbay.causes.nonfinite import in_half, incidents, lost_guard
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
@@ -75,7 +77,7 @@ MISTAKES = {
     why="Values that are too small (or too large) for half precision become zero or infinite, so parts of each step are lost or wrong.",
     explains={
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "update-ratio-low", "lr-too-low",
-        "nonfinite-loss", "nonfinite-gradient", "val-flat-from-start", "diverging-loss", "update-ratio-high", "lr-too-high", "gradient-spike", "loss-spikes",
+        "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "val-flat-from-start", "diverging-loss", "update-ratio-high", "lr-too-high", "gradient-spike", "loss-spikes",
         "clipping-too-tight", "dead-units", "dead-relu", "oscillating-loss",
     },
     cure="full-precision",
@@ -85,6 +87,7 @@ def amp_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield from _crashed(record)
     yield from _order(record, p)
     yield from _collapse(record, p)
+    yield from _overflow(record)
     yield from _underflow(record, p, signs)
     yield from _lost_updates(record, p, signs)
 
@@ -135,6 +138,25 @@ def _collapse(record: Record, p: Precision) -> Iterator[Evidence]:
         skipped=p.skipped,
         scaler_steps=p.scaler_steps,
     )
+
+
+def _overflow(record: Record) -> Iterator[Evidence]:
+    """The first operation that is not finite is so only in float16."""
+    for loss in record.facts.losses:
+        for first in loss.invalid:
+            name = f"`{first.call}`" if first.call else first.op
+            went_in = (
+                f", given values from {first.lowest:.3g} to {first.highest:.3g}" if first.lowest is not None and first.highest is not None else ""
+            )
+            if in_half(first):
+                text = f"{name}{located(first.place)} is computed in float16, which ends at 65504, and overflows at step {first.step}{went_in}; in float32 the result is finite"
+                yield proof(text, first.place, (first.step, first.step))
+            elif lost_guard(loss, first) is not None:
+                text = (
+                    f"{name}{located(first.place)} is computed in float16, where the small constant that should keep it from the edge is zero (the smallest is 6e-8): "
+                    f"it is the first operation that is not finite, at step {first.step}{went_in}"
+                )
+                yield proof(text, first.place, (first.step, first.step))
 
 
 def _underflow(record: Record, p: Precision, signs: Signs) -> Iterator[Evidence]:
@@ -209,6 +231,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(
             "unscale the gradients before clipping them", _unscaled(record, p.clip_at, name), f"scaler.unscale_({name})\nclip_grad_norm_(...)"
         )
+    if any(in_half(i) for i in incidents(record)):
+        return Fix(
+            "use bfloat16, whose range is that of float32, or keep this operation in float32",
+            "with torch.autocast(device_type, dtype=torch.bfloat16):\n    loss = ...",
+            "advice",
+        )
+    if any(lost_guard(x, i) is not None for x in record.facts.losses for i in x.invalid):
+        return Fix("compute this operation in float32, or use a constant that float16 can hold (1e-4)", "torch.log(p.float() + 1e-8)", "advice")
     if p.weights:
         return Fix(
             "keep the weights in float32 and use autocast around the forward pass",

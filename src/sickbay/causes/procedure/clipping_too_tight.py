@@ -35,6 +35,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.adaptive import rescales
+from sickbay.causes.clip_limit import advise_from
 from sickbay.causes.evidence import from_sign, located, strong
 from sickbay.causes.fixing import called, is_number, keyword, mend, number, source_at
 from sickbay.causes.moving import statement_at
@@ -124,9 +125,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     norms = _norms(record, c) if c is not None else np.empty(0)
     if c is None or c.kind != "norm" or not len(norms):
         return Fix("loosen or remove the clipping, or clip by norm", "clip_grad_norm_(model.parameters(), 1.0)", "advice")
-    limit = float(f"{np.percentile(norms, 95):.1g}")
-    text = f"clip at the 95th percentile of the norms seen ({number(limit)}), so that only outliers are cut"
-    return mend(text, _changed(record, c.place, limit), f"max_norm={number(limit)}", "consent")
+    advice = advise_from(norms, record.facts.run.steps, c.limit)
+    text = f"so that only outliers are cut, {advice}"
+    return mend(text, _changed(record, c.place, advice.limit), f"max_norm={number(advice.limit)}", "consent")
 
 
 def _changed(record: Record, place: Place | None, limit: float) -> str:

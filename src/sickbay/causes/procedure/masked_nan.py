@@ -55,7 +55,7 @@ CHECKS = ("isnan", "isfinite", "isinf")
     title="NaN values are hidden instead of mended",
     why="Samples and steps are lost without a word, and what makes the values goes on making them.",
     explains={
-        "unstable-loss", "nonfinite-loss", "nonfinite-gradient", "flat-loss", "chance-level", "early-plateau", "slow-descent", "dead-units", "dead-relu",
+        "unstable-loss", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "flat-loss", "chance-level", "early-plateau", "slow-descent", "dead-units", "dead-relu",
         "val-flat-from-start", "lr-too-low", "lr-too-high", "update-ratio-low", "loss-spikes", "gradient-spike", "vanishing-gradient", "overfitting",
         "small-gradients", "gradient-decay-with-depth", "diverging-loss", "missing-optimizer-step", "unused-parameters",
     },
@@ -63,7 +63,7 @@ CHECKS = ("isnan", "isfinite", "isinf")
 def masked_nan(record: Record, signs: Signs) -> Iterator[Evidence]:
     for loss in record.facts.losses:
         for mask in loss.masked:
-            yield from _replaced(mask, signs)
+            yield from _left_out(record, mask) if mask.way == "skipped" else _replaced(mask, signs)
     for mask in record.facts.masked:
         yield from _left_out(record, mask)
 
@@ -92,7 +92,8 @@ def _left_out(record: Record, mask: Masked) -> Iterator[Evidence]:
     if mask.way == "gradient":
         if mask.times:
             yield proof(
-                f"`{mask.call or mask.op}`{located(mask.place)} replaces gradients that are not finite, in {mask.times} of {times(mask.looks, 'step')} looked at",
+                f"`{mask.call or mask.op}`{located(mask.place)} replaces gradients that are not finite, in {mask.times} of {times(mask.looks, 'step')} looked at"
+                f"{f'; the slope of {mask.origin_op}{located(mask.origin_at)} is infinite' if mask.origin_op else ''}",
                 mask.place,
                 (mask.first, mask.last),
                 hidden=mask.times,
@@ -102,9 +103,13 @@ def _left_out(record: Record, mask: Masked) -> Iterator[Evidence]:
     if mask.times < 2 or share < RARE or (mask.op == "forward" and not guard):
         return
     where = f" (`{guard}`)" if guard else ""
-    came = {"parameter": "; the weights themselves are not finite", "data": "; the data are not finite", "operation": "; data and weights are finite"}
+    came = {
+        "parameter": "; the weights themselves are not finite",
+        "data": "; the data are not finite",
+        "operation": f"; it comes from {mask.origin_op}{located(mask.origin_at)}" if mask.origin_op else "; data and weights are finite",
+    }
     if mask.way == "dropped":
-        text = f"the gradient's norm is not finite in {mask.times} of {times(mask.looks, 'step')}, and no optimizer step follows{where}"
+        text = f"the gradient's norm is not finite in {mask.times} of {times(mask.looks, 'step')}, and no optimizer step follows{where}{came['operation'] if mask.origin_op else ''}"
     elif mask.op == "forward":
         text = f"{mask.times} forward passes of training get no backward pass, beside {times(mask.looks, 'step')} that do{where}"
     else:
@@ -128,14 +133,15 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     snippet = "with torch.autograd.detect_anomaly():  # names the operation; then mend that one\n    loss.backward()"
     masks = [*(m for x in record.facts.losses for m in x.masked), *record.facts.masked]
-    mask = next((m for m in masks if m.place == place), next((m for m in masks if m.times), None))
+    masks.sort(key=lambda m: (m.place != place, not m.times, not m.origin_op))
+    mask = next((m for m in masks if m.place == place or m.times), None)
     if mask is not None and mask.origin == "data":
         snippet = "bad = ~torch.isfinite(x).flatten(1).all(dim=1)  # which samples? drop or fill them where the data are prepared"
     elif mask is not None and mask.origin_op in ("log", "log2", "log10"):
         snippet = "torch.log(x.clamp_min(1e-8))  # or log_softmax / logsigmoid of the scores"
-    elif mask is not None and mask.origin_op == "sqrt":
+    elif mask is not None and mask.origin_op in ("sqrt", "pow", "rsqrt"):
         snippet = "torch.sqrt(x + 1e-8)"
-    elif mask is not None and mask.origin_op in ("div", "truediv"):
+    elif mask is not None and mask.origin_op in ("div", "truediv", "rdiv", "reciprocal"):
         snippet = "x / y.clamp_min(1e-8)"
     origin = (
         f"{mask.origin_op}{located(mask.origin_at)}"

@@ -9,7 +9,8 @@ with every step, so that `retain_graph=True` is needed and each backward goes th
 ## How we know
 
 Proof: the graph behind each loss is marked when backward begins, and the marks that are still alive are counted some steps later. In a healthy
-loop at most the last one is. For graphs that grow, the operations behind the loss are counted whenever `retain_graph=True` is given.
+loop at most the last one is. For graphs that grow, the operations behind the loss are counted whenever `retain_graph=True` is given. When autograd refuses to go through a graph
+a second time, the variables that had a graph behind them are still there, and the loop's source shows which of them goes from one step to the next.
 
 ## Looks like it but is not
 
@@ -19,7 +20,8 @@ loop at most the last one is. For graphs that grow, the operations behind the lo
 
 ## Fix
 
-Keep the number, not the tensor: `total += loss.item()`, or `.detach()` to stay on the device; `hidden = hidden.detach()` between steps.
+Keep the number, not the tensor: `total += loss.item()`, or `.detach()` to stay on the device; `hidden = hidden.detach()` between steps. `retain_graph=True` is right only for
+several losses of one forward pass.
 
 ## References
 
@@ -32,11 +34,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import located, proof, times
+from sickbay.causes.carried import Carried, carried
+from sickbay.causes.crashes import crash_of, died_of
+from sickbay.causes.evidence import listed, located, proof, times
 from sickbay.causes.fixing import Function, Source, called, mend, source_at
 from sickbay.causes.moving import statement_at
 from sickbay.causes.registry import cause
-from sickbay.facts import Kept, Loss
+from sickbay.facts import Crash, Kept, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -53,9 +57,9 @@ RETAINS = 0.5
 @cause(
     code="P319",
     level="procedure",
-    title="graphs of past steps are kept alive",
-    why="Every kept loss holds the graph that made it, so memory (or the time of each backward) grows with every step until the run dies.",
-    explains=set(),
+    title="a graph is used or kept beyond its backward pass",
+    why="Whatever is kept with its graph holds all operations that made it: memory and time grow with every step, or backward runs into a graph that is gone.",
+    explains={"inplace-modification", "out-of-memory"},
     cure="detach",
 )
 def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
@@ -93,13 +97,38 @@ def _grows(k: Kept) -> bool:
 
 
 def _crashed(record: Record) -> Iterator[Evidence]:
-    """The first step went well and a later one runs into its graph: something was carried on with its history."""
-    crash = record.facts.crash
-    if crash is not None and "backward through the graph a second time" in crash.message and record.facts.run.steps >= 1:
-        yield proof(
-            f"backward{located(crash.place)} ran into the graph of an earlier step (step {record.facts.run.steps}): a value is carried from step to step with its history",
-            crash.place,
+    """Backward ran into a graph that an earlier backward had gone through and freed (or whose weights have been stepped since)."""
+    crash = crash_of(record)
+    if crash is None or not _second_time(crash):
+        return
+    found = carried(record, crash)
+    if found is not None:
+        yield died_of(
+            f"backward{located(crash.place)} ran into the graph of an earlier step (step {record.facts.run.steps}): "
+            f"`{found.name}`, set{located(found.place)}, is carried from step to step with its history",
+            crash,
+            found.place,
         )
+    elif crash.others and crash.backwards <= 1:
+        shared = listed([f"`{a.name}`" for a in crash.attached], 4)
+        yield died_of(
+            f"backward{located(crash.place)} goes through a graph that the backward{located(crash.others[-1])} had gone through and freed"
+            + (f"; with a graph are {shared}" if shared else ""),
+            crash,
+        )
+    elif record.facts.run.steps >= 1:
+        yield died_of(
+            f"backward{located(crash.place)} ran into the graph of an earlier step (step {record.facts.run.steps}): a value is carried from step to step with its history",
+            crash,
+        )
+    else:
+        yield died_of(f"backward{located(crash.place)} was called again on a graph that it had gone through and freed", crash)
+
+
+def _second_time(crash: Crash) -> bool:
+    again = "backward through the graph a second time" in crash.message
+    stepped_since = "modified by an inplace operation" in crash.message and bool(crash.stepped) and not crash.others and crash.backwards >= 2
+    return again or stepped_since
 
 
 def _loss(record: Record, k: Kept) -> Loss | None:
@@ -203,4 +232,38 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
                 plain = isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 diff = source.diff(source.replacing(kept, f"{text}.item()" if plain else f"({text}).item()"))
             return mend("keep the number, not the tensor with its graph", diff, "total += loss.item()", "consent")
+    return _cut(record)
+
+
+def _cut(record: Record) -> Fix:
+    crash = crash_of(record)
+    found = carried(record, crash) if crash is not None and _second_time(crash) else None
+    if found is not None and found.adds_up:
+        return Fix(
+            f"call backward on the loss of the step, and add up only numbers in `{found.name}`",
+            f"loss.backward()\n{found.name} += loss.item()",
+            "advice",
+        )
+    if found is not None:
+        cut = _detached(found, crash)
+        return mend(
+            "cut the history of what is carried from step to step", found.source.diff(found.source.before(found.statement, cut)), cut, "consent"
+        )
+    if crash is not None and crash.others and crash.backwards <= 1:
+        if len(record.facts.optimizers) > 1:
+            text = "each optimizer's loss needs a graph of its own: detach what the first loss only looks at (fake.detach()), or give the first backward retain_graph=True"
+            return Fix(text, "loss_d = criterion(d(fake.detach()), zeros)", "advice")
+        return Fix("add the losses and call backward once, or give the first backward retain_graph=True", "(loss_a + loss_b).backward()", "advice")
     return Fix("cut the history of what is carried from step to step", "hidden = hidden.detach()", "advice")
+
+
+def _detached(found: Carried, crash: Crash | None) -> str:
+    """Before it is used again: what the step itself makes of it keeps its graph."""
+    name = found.name
+    several = any(a.several for a in (crash.attached if crash is not None else ()) if a.name == name)
+    cut = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
+    starts_empty = any(
+        isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant) and n.value.value is None and any(ast.unparse(t) == name for t in n.targets)
+        for n in ast.walk(found.source.tree)
+    )
+    return f"{name} = None if {name} is None else {cut}" if starts_empty else f"{name} = {cut}"

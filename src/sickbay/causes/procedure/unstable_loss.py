@@ -9,14 +9,17 @@ one such sample makes the loss or its gradient NaN, and after the next step all 
 ## How we know
 
 Proof: the first operation that was given only finite values and gave NaN or infinity, at the first step that was not finite, is a
-logarithm, root, division, power or exponential in the script itself, and all weights were finite. Or: the loss is finite, the gradient is
-not, and such an operation was given a value at which its slope is infinite. Where that very step was not traced, the operation is taken
-from autograd's graph or from an earlier trace.
+logarithm, root, division, power, exponential or the like (a mean over nothing, the spread of one sample, a softmax whose row is all masked), and all
+weights were finite. Or: the loss is finite, the gradient is not, and such an operation was given a value at which its slope is infinite. On a step
+that was not traced the operation is found in autograd's graph, by the values that it keeps, and its line by laying the graph over that of an
+earlier, traced step. The report names the values that went in, and the rows of the batch that carry them.
 
 The pattern alone (`log(softmax(x))`) is told as a possible weakness only: many runs never reach the edge.
 
 ## Looks like it but is not
 
+- Numbers that had grown to 1e10 and more before they were multiplied or summed: they ran away before this operation.
+- Half precision, where the same operation on the same values would fit float32 (`amp-misuse`).
 - Weights that had grown without bound before: then the learning rate (or the initialisation) is at fault, and any operation would overflow.
 - NaN in the data.
 - Minus infinity in an attention mask, which a softmax turns into 0.
@@ -36,26 +39,26 @@ with a small constant *inside* the root, logarithm or division.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import against, first_place, hint, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
-from sickbay.causes.nonfinite import guilty
+from sickbay.causes.evidence import against, first_place, hint, listed, located, proof, strong
+from sickbay.causes.fixing import source_at
+from sickbay.causes.nonfinite import guilty, in_half, lost_guard, weights_ran_away
 from sickbay.causes.registry import cause
+from sickbay.causes.stable import ARCS, DIVISIONS, EXPONENTIALS, LOGARITHMS, MEANS, ROOTS, SOFTMAXES, SPREADS, SQUASHED, mended
 from sickbay.facts import FirstInvalid, Fragile, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
-LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "logit")
-ROOTS = ("sqrt", "rsqrt", "pow", "norm", "linalg_norm", "linalg_vector_norm")
-DIVISIONS = ("div", "truediv", "div_", "itruediv", "reciprocal", "rdiv", "rtruediv", "mean", "std", "var", "normalize")
-EXPONENTIALS = ("exp", "expm1", "cosh", "sinh", "rpow", "exp2")
-OTHERS = ("softmax", "log_softmax", "acos", "asin", "atanh", "arccos", "arcsin", "prod", "mul", "sub", "logsumexp", "lgamma", "tan")
-UNSTABLE = (*LOGARITHMS, *ROOTS, *DIVISIONS, *EXPONENTIALS, *OTHERS)
+PRODUCTS = ("mul", "imul", "rmul", "add", "sub", "sum", "prod", "cumprod", "cumsum", "square", "dot", "mse_loss", "pow", "addcmul")
+"""Operations that give infinity from finite values only when those are enormous."""
+OTHERS = ("logsumexp", "logaddexp", "lgamma", "tan", "atan2", "addcdiv", "cdist", "pairwise_distance", "cosine_similarity", "gaussian_nll_loss")
+UNSTABLE = (*LOGARITHMS, *ROOTS, *DIVISIONS, *SPREADS, *EXPONENTIALS, *ARCS, *SOFTMAXES, *MEANS, *PRODUCTS, *OTHERS)
+LAYERS_THAT_FAIL = ("multi_head_attention_forward", "scaled_dot_product_attention")
+"""Torch's own layers that give NaN for finite values: attention whose keys are all masked."""
 WORDS = {
     "truediv": "division",
     "div": "division",
@@ -65,9 +68,10 @@ WORDS = {
     "div_": "division",
     "pow": "power",
 }
-SQUASHED = ("softmax", "sigmoid")
 GROWTH = 100.0
 """Loss or gradient a hundred times their middle before they were not finite: the weights ran away first."""
+ENORMOUS = 1e10
+"""Products and sums of smaller numbers fit float32 (3e38): where they overflow, something ran away before."""
 
 
 @cause(
@@ -76,8 +80,8 @@ GROWTH = 100.0
     title="a formula in the loss is numerically unstable",
     why="One sample at the edge makes the loss or its gradient NaN, and after the next step every weight.",
     explains={
-        "nonfinite-loss", "nonfinite-gradient", "diverging-loss", "loss-spikes", "gradient-spike", "flat-loss", "chance-level", "dead-units", "dead-relu",
-        "lr-too-high", "val-flat-from-start", "val-rising", "update-ratio-high", "vanishing-gradient", "overfitting", "exploding-gradient",
+        "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "diverging-loss", "loss-spikes", "gradient-spike", "flat-loss", "chance-level", "dead-units",
+        "dead-relu", "lr-too-high", "val-flat-from-start", "val-rising", "update-ratio-high", "vanishing-gradient", "overfitting", "exploding-gradient",
         "gradient-growth-with-depth", "gradient-decay-with-depth", "early-plateau", "slow-descent", "unscaled-input",
     },
     cure="stable-loss",
@@ -89,30 +93,44 @@ def unstable_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
         first = next(iter(loss.invalid), None)
         if first is None:
             yield from _pattern(loss)
-        elif _by_formula(first):
+        elif _by_formula(first) and lost_guard(loss, first) is None:
             yield from _operation(record, loss, first)
-        elif first.origin in ("parameter", "unknown") and not first.traced:
+        elif first.origin in ("parameter", "unknown") and not first.traced and not first.backward:
             yield from _between_looks(record, loss, first)
     if (unused := record.facts.unused_loss) is not None and _by_formula(unused):
         yield from _operation(record, Loss(index=0), unused)
 
 
 def _by_formula(first: FirstInvalid) -> bool:
-    return first.origin == "operation" and first.op in UNSTABLE and not first.in_layer and first.parameters_finite is not False
+    if first.origin != "operation" or first.op not in UNSTABLE or first.parameters_finite is False or in_half(first):
+        return False
+    if first.in_layer:
+        return first.op in LAYERS_THAT_FAIL and first.kind == "nan"
+    return not (first.op in (*PRODUCTS, *MEANS) and max(abs(first.lowest or 0.0), abs(first.highest or 0.0)) > ENORMOUS)
 
 
 def _operation(record: Record, loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:
     went_in = f", given values from {first.lowest:.3g} to {first.highest:.3g}" if first.lowest is not None and first.highest is not None else ""
+    went_in += _carried(first)
     name = f"`{first.call}`" if first.call else f"a {WORDS.get(first.op, first.op)}"
     if first.backward:
         text = f"the slope of {name}{located(first.place)} is infinite{went_in}; the loss of step {first.step} is finite, its gradient is not"
     else:
         gave = {"nan": "NaN", "inf": "infinity", "-inf": "minus infinity"}.get(first.kind, "NaN or infinity")
         text = f"{name}{located(first.place)} is the first operation that is not finite, at step {first.step}: it gives {gave}{went_in}; all weights were finite"
-    grown = _grown(record, loss, first.step)
+    grown = _grown(record, loss, first.step) or weights_ran_away(record)
     yield (hint if grown else proof)(text, first.place, (first.step, first.step))
     if grown:
         yield against(grown)
+
+
+def _carried(first: FirstInvalid) -> str:
+    """ " (row 4 of the batch)"."""
+    if first.samples:
+        return f" ({'sample' if len(first.samples) == 1 else 'samples'} {listed([str(i) for i in first.samples])} of the data set)"
+    if first.rows:
+        return f" ({'row' if len(first.rows) == 1 else 'rows'} {listed([str(i) for i in first.rows])} of the batch)"
+    return f" (in {first.count:,} of {first.total:,} elements, first at {list(first.where)})" if first.where else ""
 
 
 def _between_looks(record: Record, loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:
@@ -157,62 +175,15 @@ def _grown(record: Record, loss: Loss, step: int) -> str:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
-    op, made = _what(record, place)
-    source = source_at(record, place)
-    diff = source.diff(_edit(source, place, op, made)) if source is not None and place is not None else ""
-    if op in LOGARITHMS and made in SQUASHED:
-        fused = "F.log_softmax(scores, dim=1)" if made == "softmax" else "F.logsigmoid(scores)   # log(1 - p) is F.logsigmoid(-scores)"
-        return mend(f"take the logarithm of the {made} in one operation", diff, fused, "consent")
-    if op in LOGARITHMS:
-        return mend("keep the logarithm's argument above zero", diff, "torch.log(x.clamp_min(1e-8))", "consent")
-    if op in ROOTS:
-        return mend("add a small constant inside the root: its slope at 0 is infinite", diff, "torch.sqrt(x + 1e-8)", "consent")
-    if op in EXPONENTIALS:
-        return mend(
-            "keep the exponential's argument small, or use the fused version",
-            diff,
-            "torch.softmax(x, dim=1)    # or torch.logsumexp(x, 1), or torch.exp(x.clamp(max=20))",
-        )
-    if op in DIVISIONS:
-        return mend("keep the divisor away from zero", diff, "x / y.clamp_min(1e-8)", "consent")
-    return mend("keep the values that enter this operation away from its edge", diff, "x.clamp_min(1e-8)")
+    op, call, made, backward = _what(record, place)
+    return mended(source_at(record, place), place, op, call, made, backward)
 
 
-def _what(record: Record, place: Place | None) -> tuple[str, str]:
-    """The operation at a place, and what made its argument."""
+def _what(record: Record, place: Place | None) -> tuple[str, str, str, bool]:
+    """The operation at a place, its text, what made its argument, and whether only its slope is infinite."""
     known: list[Fragile] = [f for x in record.facts.losses for f in x.fragile if f.place == place]
     invalid = [*(i for x in record.facts.losses for i in x.invalid), record.facts.unused_loss]
     first = next((i for i in invalid if i is not None and i.place == place), None)
-    op = first.op if first is not None else known[0].op if known else ""
+    op, call = (first.op, first.call) if first is not None else (known[0].op, known[0].call) if known else ("", "")
     made = next((f.made_from.name for f in known if f.op == op and f.made_from is not None), "")
-    return op, made
-
-
-def _edit(source: Source, place: Place, op: str, made: str) -> Edit | None:
-    """`torch.sqrt(x)` as `torch.sqrt(x + 1e-8)`, `torch.log(F.softmax(z, 1))` as `F.log_softmax(z, 1)`."""
-    calls = source.calls(op, line=place.line)
-    if len(calls) == 1 and op in (*LOGARITHMS, "sqrt", "rsqrt"):
-        call = calls[0]
-        method = not call.args
-        argument = receiver(call) if method else call.args[0]
-        if argument is None:
-            return None
-        if made == "softmax" and isinstance(argument, ast.Call) and called(argument) == "softmax":
-            owner = receiver(argument)
-            inner = ", ".join([source.segment(a) for a in argument.args] + [f"{k.arg}={source.segment(k.value)}" for k in argument.keywords])
-            return source.replacing(call, f"{source.segment(owner)}.log_softmax({inner})" if owner is not None else f"log_softmax({inner})")
-        text = source.segment(argument)
-        return source.replacing(argument, f"({text} + 1e-8)" if method else f"{text} + 1e-8")
-    if op in DIVISIONS:
-        return _divisor(source, place)
-    return None
-
-
-def _divisor(source: Source, place: Place) -> Edit | None:
-    statement = source.statement(place.line)
-    found = [n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)] if statement is not None else []
-    if len(found) != 1:
-        return None
-    text = source.segment(found[0].right)
-    simple = isinstance(found[0].right, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return source.replacing(found[0].right, f"{text if simple else f'({text})'}.clamp_min(1e-8)")
+    return op, call, made, first is not None and first.backward

@@ -43,6 +43,7 @@ def read(reading: Reading) -> None:
     if watch is None:
         return
     _masked(reading, watch)
+    _skipped(reading, watch)
     if reading.session.loss_finite is False and reading.ancestors and not reading.known("invalid"):
         reading.add("invalid", "first", first(reading, watch))
 
@@ -105,6 +106,8 @@ def _fact(reading: Reading, watch: RangeWatch, origin: Origin) -> facts.FirstInv
         name=entry.name if entry is not None else "",
         parameters_finite=not any(_invalid(p) for p in reading.parameters),
         traced=True,
+        before_update=True,
+        updated_at=reading.session.step - 1 if origin.kind == "parameter" and reading.session.step else None,
     )
     return fact if node is None else _with_operation(fact, reading, watch, node)
 
@@ -149,6 +152,34 @@ def _masked(reading: Reading, watch: RangeWatch) -> None:
         known[node.key] = _looked(reading, watch, replace(before, looks=before.looks + 1), node)
         if not known[node.key].times and before.looks < KEEP_LOOKING:
             reading.site.reads = min(reading.site.reads, FEW_READS)
+
+
+def _skipped(reading: Reading, watch: RangeWatch) -> None:
+    """The same expression gave a loss before, in this very step: one that was not finite and was then not used (`if torch.isnan(loss): continue`)."""
+    root = reading.ancestors[0] if reading.ancestors else None
+    if root is None or root.key is None:
+        return
+    on_the_way = {node.index for node in reading.ancestors}
+    others = [
+        n
+        for n in reading.trace.nodes[watch.used : root.index]
+        if n.key == root.key and n.name == root.name and n.output_attached and n.index not in on_the_way
+    ]
+    left_out = [n for n in others if not watch.finite(n.index)]
+    known = reading.known("masked")
+    key = ("skipped", root.key)
+    before: facts.Masked | None = known.get(key)
+    if before is None and not left_out:
+        return
+    step = reading.session.step
+    if before is None:
+        origin = search(reading, watch, left_out[0])
+        at = reading.place(origin.node) if origin.node is not None else None
+        before = facts.Masked(
+            way="skipped", op="loss", place=reading.place(root), call=expression_of(*root.key), first=step, looks=reading.site.reads,
+            origin=origin.kind, origin_op=origin.node.name if origin.node is not None else "", origin_at=at,
+        )  # fmt: skip
+    known[key] = replace(before, times=before.times + len(left_out), looks=before.looks + len(others) + 1, last=step if left_out else before.last)
 
 
 def _looked(reading: Reading, watch: RangeWatch, before: facts.Masked, node: Node) -> facts.Masked:

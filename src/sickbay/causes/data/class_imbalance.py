@@ -1,0 +1,104 @@
+"""One class is so common that the model predicts nothing else.
+
+## What happens
+
+With nine samples in ten of one class, predicting it always is right nine times in ten, and the gradient of the few others is drowned. Accuracy looks good; the
+rare classes, mostly the ones of interest, are never found.
+
+## How we know
+
+The labels of the training batches, beside what the model predicts: a rare class that has its share of labels and hardly any of the predictions to the end, in
+evaluation where there is one, while the commonest class has nearly all.
+
+## Looks like it but is not
+
+- Imbalanced data that the model copes with: rare classes are predicted about as often as they occur.
+- A model that learns nothing at all for another reason: that reason is found by itself and comes first.
+- The first steps, in which every model predicts the commonest class.
+
+## Fix
+
+Weights in the loss (`CrossEntropyLoss(weight=...)`, `pos_weight`), a balanced sampler, or a threshold chosen for the rare class; judge by recall, not accuracy.
+
+## References
+
+- He and Garcia 2009, Learning from imbalanced data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+COMMON = 0.75
+"""Share of the commonest class from which predicting it alone pays."""
+NEVER = 0.1
+"""A rare class gets less than a tenth of the predictions that its labels would give it."""
+LABELS = 200
+LOOKS = 3
+MARGIN = 0.02
+"""The rare classes together must have this share of the labels at least: otherwise a few samples decide."""
+
+
+@cause(
+    code="D108",
+    level="data",
+    title="one class crowds out the others",
+    why="Always predicting the commonest class is nearly right, so the model does; the rare classes are never found, and accuracy hides it.",
+    explains={"chance-level", "flat-loss", "early-plateau", "slow-descent", "val-flat-from-start", "lr-too-low"},
+    cure="class-weights",
+)
+def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
+    labels = record.facts.labels
+    if labels is None or sum(labels.histogram) < LABELS or labels.classes < 2:
+        return
+    share = np.array(labels.histogram) / sum(labels.histogram)
+    common = int(share.argmax())
+    rare = 1 - share[common]
+    if share[common] < COMMON or rare < MARGIN:
+        return
+    for family in ("predicted_share/eval", "predicted_share/train"):
+        predicted = _last(record, family, len(share))
+        if predicted is None:
+            continue
+        others = 1 - predicted[common]
+        if others < NEVER * rare:
+            where = "validation" if family.endswith("eval") else "training"
+            yield strong(
+                f"class {common} has {100 * share[common]:.0f} % of the labels and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
+                f"the others have {100 * rare:.1f} % of the labels and {100 * others:.2g} % of the predictions",
+                labels.place,
+                common=float(share[common]),
+                predicted=float(predicted[common]),
+            )
+            yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
+        return
+
+
+def _last(record: Record, name: str, classes: int) -> np.ndarray | None:
+    """What was predicted in the last fifth of the looks."""
+    family = record.family(name)
+    if len(family.steps) < LOOKS or len(family.names) < classes:
+        return None
+    values = np.asarray(family.values, float)
+    return np.asarray(np.nanmean(values[-max(LOOKS, len(values) // 5) :], axis=0))[: max(classes, len(family.names))]
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    labels = record.facts.labels
+    weights = ""
+    if labels is not None and labels.classes <= 10 and len(labels.histogram) == labels.classes:
+        total = sum(labels.histogram)
+        weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
+    snippet = (
+        f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"
+    )
+    return mend("weight the classes in the loss (by 1 / their share), or sample them evenly; look at recall per class", "", snippet)

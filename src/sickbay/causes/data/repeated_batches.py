@@ -1,0 +1,92 @@
+"""Training sees the same batch again and again while there are others.
+
+## What happens
+
+`next(iter(loader))` inside the loop starts the loader anew for every step: without shuffling that is its first batch, for ever. Or the workers of a loader
+draw "random" samples from copies of one generator, so that all of them make the same ones. The model memorises a handful of samples.
+
+## How we know
+
+Proof: batches by a fingerprint of their content. The loader has many batches and is started anew for each step, and one batch follows itself; or batches of a
+shuffled loader with several workers come twice, which shuffling cannot do.
+
+## Looks like it but is not
+
+- One batch on purpose (a loader of one batch, a batch that is taken once and kept): a test whether the model can memorise it.
+- The same order in every epoch: `unshuffled-data`.
+
+## Fix
+
+`for x, y in loader:`; give each worker a generator of its own, seeded by `torch.initial_seed()` (`worker_init_fn`), or draw with torch.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/data.html#randomness-in-multi-process-data-loading, https://github.com/pytorch/pytorch/issues/5059
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import first_place, located, proof
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import Loader
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+SEEN = 16
+NEARLY_ALL = 0.8
+TWICE = 0.3
+"""Share of known batches: a shuffled loader makes the same batch twice about never."""
+
+
+@cause(
+    code="D109",
+    level="data",
+    title="the same batches come again and again",
+    why="Most of the data is never seen: the model memorises a few samples and knows nothing of the others.",
+    explains={
+        "overfitting", "val-rising", "train-val-gap", "val-flat-from-start", "unshuffled-data", "chance-level", "class-imbalance", "flat-loss",
+    },
+    cure="re-iterate",
+)  # fmt: skip
+def repeated_batches(record: Record, signs: Signs) -> Iterator[Evidence]:
+    batches, steps = record.facts.batches, record.facts.run.steps
+    loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    if loader is None or batches.seen < SEEN or (loader.batches is not None and loader.batches < 2):
+        return
+    if loader.epochs >= NEARLY_ALL * steps and batches.in_a_row >= NEARLY_ALL * (batches.seen - 1):
+        of = f" of {loader.batches:,}" if loader.batches else ""
+        yield proof(
+            f"the loader{located(loader.iterated_at)} is started anew for every step ({loader.epochs:,} times in {steps:,} steps) and gives its first batch{of} "
+            f"each time: {batches.in_a_row + 1:,} of {batches.seen:,} batches were one and the same",
+            loader.iterated_at,
+            seen=batches.seen,
+            distinct=batches.distinct,
+        )
+    elif _drawn_alike(loader) and batches.repeated >= TWICE * batches.seen:
+        yield proof(
+            f"{batches.repeated:,} of {batches.seen:,} batches of the shuffled loader{located(loader.iterated_at)} had come before, number for number: its "
+            f"{loader.workers} workers make the same samples",
+            loader.iterated_at,
+            seen=batches.seen,
+            distinct=batches.distinct,
+        )
+
+
+def _drawn_alike(loader: Loader) -> bool:
+    return loader.workers > 1 and loader.sampler == "RandomSampler" and (loader.batch_size or 0) > 1
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    if any("workers" in e.text for e in evidence):
+        return mend(
+            "give every worker a generator of its own, or draw random numbers with torch",
+            "",
+            "def own_generator(_):\n    torch.utils.data.get_worker_info().dataset.rng = np.random.default_rng(torch.initial_seed())\n\n"
+            "loader = DataLoader(data, num_workers=4, worker_init_fn=own_generator)",
+        )
+    place = first_place(evidence)
+    return mend(f"go through the loader{located(place)} once per epoch", "", "for epoch in range(epochs):\n    for x, y in loader:\n        ...")

@@ -1,0 +1,100 @@
+"""Samples of the training set are in the validation set too.
+
+## What happens
+
+The model has seen these samples with their answers, so what is measured on them is memory. The score looks better than it will be on new data, and the
+moment from which the model only memorises cannot be seen.
+
+## How we know
+
+Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not.
+
+## Looks like it but is not
+
+- A pass over the training data to measure training accuracy: all of its rows are known, and it comes from the training loader or bears its name.
+- Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
+- What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
+- Cross-validation with a new model, or a state that is loaded again, for each fold.
+
+## Fix
+
+Split first, then oversample, augment or cut into windows; remove duplicates before the split; split by group where samples belong together.
+
+## References
+
+- Kapoor and Narayanan 2023, Leakage and the reproducibility crisis in machine-learning-based science, section on duplicates across splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evaluated import evaluations, held_out, where
+from sickbay.causes.evidence import located, proof, strong
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import EvaluationData
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+ENOUGH = 10
+"""Different rows: a few equal ones are in many data sets."""
+SHARE = 0.02
+"""...and of all rows: beyond it a score is moved by more than its own sampling error of a few hundred samples."""
+ALL = 0.98
+WIDTH, WIDTH_OF_WHOLE = 3, 16
+"""Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
+KNOWN = 0.9
+"""Training's newest rows were met before: then all of its data is known, and a part that is not found is not training data."""
+
+
+@cause(
+    code="D106",
+    level="data",
+    title="validation holds samples of the training set",
+    why="The model is asked what it was told: the score is too good, and overfitting stays hidden.",
+    explains={"overfitting", "val-rising", "train-val-gap"},
+    cure="drop-leaked",
+)
+def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
+    shown = [d for d in evaluations(record) if _tells(d)]
+    for data in shown:
+        place = where(record, data)
+        text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(place)} are rows of the training data, number for number"
+        rows, found = _without_whole_batches(data)
+        if _found_partly(rows, found) and (data.train_again >= KNOWN or data.found < 0.5 * data.rows):
+            yield proof(text, place, found=data.found, rows=data.rows)
+            return
+        clean = any(d is not data and d.rows >= ENOUGH and d.found < SHARE * d.rows for d in record.facts.evaluation_data)
+        if data.found >= ALL * data.rows and held_out(record, data) and not clean:
+            yield strong(f"{text}: all of the validation set", place, found=data.found, rows=data.rows)
+            return
+
+
+def _tells(data: EvaluationData) -> bool:
+    """Whether equal rows would mean anything here."""
+    if not data.whole_numbers:
+        return data.width >= WIDTH
+    by_chance = data.train_distinct * data.train_twins
+    """Rows of the training set that a new row would equal, if its rows were drawn like those of one training batch."""
+    return data.width >= WIDTH_OF_WHOLE and data.found > (0.05 + 5 * by_chance) * data.rows
+
+
+def _without_whole_batches(data: EvaluationData) -> tuple[int, int]:
+    """One line may measure training and validation data in turn: batches that are known as a whole are then training's."""
+    if data.loader is not None or data.batches == data.whole_batches or data.batches == 1:
+        return data.rows, data.found
+    return data.rows - data.rows_in_whole_batches, data.found - data.rows_in_whole_batches
+
+
+def _found_partly(rows: int, found: int) -> bool:
+    return found >= ENOUGH and SHARE * rows <= found < ALL * rows
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    return mend(
+        "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first",
+        "",
+        "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only",
+    )

@@ -1,0 +1,49 @@
+"""What `train-val-leakage` and `train-val-mismatch` share: which evaluations are meant to measure something new."""
+
+from __future__ import annotations
+
+import re
+
+from sickbay.facts import EvaluationData
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+
+TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
+HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xte|xval)(?![a-z])", re.IGNORECASE)
+
+
+SELDOM = 0.25
+"""Evaluations come after many steps. What runs without gradients on every step or two is a part of training: acting in a world, targets, mining."""
+
+
+def evaluations(record: Record) -> list[EvaluationData]:
+    """Those that are meant to measure something new."""
+    steps = record.facts.run.steps
+    return [d for d in record.facts.evaluation_data if d.passes <= max(SELDOM * steps, 1) and not of_training(record, d)]
+
+
+def names(record: Record, data: EvaluationData) -> str:
+    """What the script calls the data: the calls' texts and the loader's variable."""
+    loaders = [x.variable for x in record.facts.loaders if x.index == data.loader]
+    # The functions' own names ("evaluate", "test") say nothing of the data that they are given.
+    inside = [text.partition("(")[2] or text for text in data.texts]
+    return " ".join([*inside, *loaders]).replace("_", " ")
+
+
+def of_training(record: Record, data: EvaluationData) -> bool:
+    """The script measures its training data, and says so."""
+    text = names(record, data)
+    return data.train_loader or (bool(TRAIN.search(text)) and not HELD_OUT.search(text))
+
+
+def held_out(record: Record, data: EvaluationData) -> bool:
+    return bool(HELD_OUT.search(names(record, data)))
+
+
+def where(record: Record, data: EvaluationData) -> Place | None:
+    """The line that gives the data to evaluation: the loop over its loader, else the call that names it, else the model's."""
+    loader = next((x for x in record.facts.loaders if x.index == data.loader), None)
+    if loader is not None and loader.iterated_at is not None:
+        return loader.iterated_at
+    caller = data.texts[-1].partition("(")[2].replace("_", " ") if len(data.texts) > 1 else ""
+    return data.called_from if HELD_OUT.search(caller) and data.called_from is not None else data.place

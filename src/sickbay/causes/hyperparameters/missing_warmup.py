@@ -1,0 +1,197 @@
+"""A transformer starts at its full learning rate, and the first steps break it.
+
+## What happens
+
+Adam's first steps are all of full size, whatever the gradients are: there is no history yet to scale them by. In a transformer whose layer norms come after the residual sums
+(post-norm) the gradients of the last layers are largest at the start, too. At full rate the first dozen steps then push attention and norms to where hardly any gradient
+comes back: the loss stays at guessing, or jumps and needs a long time to return. The same rate, reached over some steps, trains well.
+
+## How we know
+
+All of these together: attention and an adaptive optimizer; the rate is at its peak from step 0; within the first tenth of the run the loss is thrown up or stops to fall; the first steps
+change the weights by more than a hundredth each, and later ones by far less; and the rate itself is not too high: it is below the peak that the schedule of Vaswani et al. would reach for this width with a
+warm-up over a tenth of the run. Without norms after the sums it is only a possibility. A run with a warm-up decides.
+
+## Looks like it but is not
+
+- A rate that no warm-up makes good (`lr-too-high`).
+- A schedule that warms up already, SGD, models without attention.
+- A transformer that cannot learn for another reason: its updates stay as large as they began.
+
+## Fix
+
+Let the rate rise linearly over the first tenth of the steps; or put the norms before attention and feed-forward (`norm_first=True`).
+
+## References
+
+- Vaswani et al. 2017, section 5.3; Xiong et al. 2020, On layer normalization in the transformer architecture.
+- Liu et al. 2020, On the variance of the adaptive learning rate and beyond.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.adaptive import rescales
+from sickbay.causes.evidence import against, hint, strong
+from sickbay.causes.fixing import called, keyword, mend, number, source_at
+from sickbay.causes.naming import optimizer_name
+from sickbay.causes.rates import main_optimizer, rate, rate_place
+from sickbay.causes.registry import cause
+from sickbay.nouns import Evidence, Fix, Place
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import end
+from sickbay.signs.layers import nanmedian, weights
+from sickbay.signs.losses import judged_losses
+
+EARLY = 0.1
+"""The first tenth of the run: as long as warm-ups usually are."""
+LARGE = 1e-2
+"""Change of the weights by one step, of their size: ten times what is healthy (a thousandth)."""
+COLLAPSED = 0.1
+"""Later steps change them by less than a tenth of that: the gradients have gone, which they do not when a task is merely hard (measured on post-norm encoders of 6 and 10 layers: 0.6 % and less
+without a warm-up, more than a quarter where the run learns)."""
+THROWN = 1.5
+SHARE_OF_BEGUN = 0.9
+FEWEST_STEPS = 50
+BLOCKS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
+
+
+@cause(
+    code="H410",
+    level="hyperparameters",
+    title="the learning rate starts at its peak, without a warm-up",
+    why="The first steps of Adam are as large as any, and a transformer that they break stays at guessing or recovers only slowly.",
+    explains={
+        "lr-too-high", "vanishing-gradient", "flat-loss", "chance-level", "early-plateau", "slow-descent", "small-gradients", "gradient-decay-with-depth", "update-ratio-high",
+        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "val-flat-from-start", "dead-units", "dead-relu", "saturated-units", "under-capacity",
+        "update-ratio-low", "lr-too-low",
+    },
+    cure="warm-up",
+)  # fmt: skip
+def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
+    optimizer, lr = main_optimizer(record), rate(record)
+    if record.facts.run.steps < FEWEST_STEPS or lr is None or not rescales(optimizer) or not _attends(record) or not _full_from_the_start(record):
+        return
+    trouble = _thrown_up(record) or _broken(record, signs)
+    if not trouble:
+        return
+    after = _norms_after(record)
+    told = "the norms come after the residual sums (post-norm), and " if after else ""
+    say = strong if after else hint
+    yield say(f"{told}the learning rate is at its peak of {number(lr)} from step 0: {trouble}", rate_place(record), lr=lr)
+    peak = _usual_peak(record)
+    if peak is not None and lr <= peak:
+        yield hint(f"the rate itself is not too high: a schedule with a warm-up over a tenth of the steps reaches {peak:.2g} at this width")
+    elif peak is not None:
+        yield against(
+            f"the rate is above {peak:.2g}, which a warm-up over a tenth of the steps would reach at this width: a tenth of the rate decides"
+        )
+
+
+# -- what is there ------------------------------------------------------------------------------------------------------
+
+
+def _attends(record: Record) -> bool:
+    return any("ttention" in layer.kind or layer.kind in BLOCKS for model in record.facts.models for layer in model.layers)
+
+
+def _full_from_the_start(record: Record) -> bool:
+    optimizer = main_optimizer(record)
+    series = record.series("lr" if optimizer is None or optimizer.index == 0 else f"lr@{optimizer.index}")
+    values = series.values[np.isfinite(series.values)]
+    return len(values) > 0 and values[0] > 0 and float(values[0]) >= SHARE_OF_BEGUN * float(np.max(values))
+
+
+def _norms_after(record: Record) -> bool:
+    """Whether the source shows layer norms after the residual sums and none before: `norm_first` of torch's blocks, `self.norm(x + ...)` of others."""
+    norms = {layer.name.rpartition(".")[2] for model in record.facts.models for layer in model.layers if layer.kind in ("LayerNorm", "RMSNorm")}
+    before = after = False
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        for call in source.calls() if source is not None else []:
+            if called(call) in BLOCKS:
+                given = keyword(call, "norm_first")
+                first = given is not None and not (isinstance(given.value, ast.Constant) and given.value.value is False)
+                before, after = before or first, after or not first
+            elif isinstance(call.func, ast.Attribute) and call.func.attr in norms and len(call.args) == 1:
+                summed = isinstance(call.args[0], ast.BinOp) and isinstance(call.args[0].op, ast.Add)
+                after = after or summed
+                before = before or (not summed and source is not None and _feeds_attention(source.parents.get(call)))
+    return after and not before
+
+
+def _feeds_attention(parent: ast.AST | None) -> bool:
+    """`self.attention(self.norm(x))`: the norm is taken before."""
+    return (
+        isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and any(w in parent.func.attr.lower() for w in ("att", "mix", "mha"))
+    )
+
+
+def _usual_peak(record: Record) -> float | None:
+    """The peak of the schedule of Vaswani et al.: width ** -0.5 * warm-up steps ** -0.5, for a warm-up over a tenth of the run."""
+    widths = [p.shape[0] for p in record.facts.parameters if p.layer_kind in ("LayerNorm", "RMSNorm") and len(p.shape) == 1]
+    steps = max(EARLY * record.facts.run.steps, 1.0)
+    return float(np.median(widths) ** -0.5 * steps**-0.5) if widths else None
+
+
+# -- what went wrong ------------------------------------------------------------------------------------------------
+
+
+def _updates(record: Record) -> tuple[float, float] | None:
+    """How much single steps change the weights: early (the largest after the very first, which is always a full one) and late, in the median layer."""
+    columns = weights(record, record.family("update_ratio"))
+    if not columns.parameters or len(columns.steps) < 4:
+        return None
+    typical = nanmedian(columns.values, axis=1)
+    early = typical[(columns.steps > 0) & (columns.steps <= max(10, EARLY * record.facts.run.steps))]
+    late = typical[columns.steps >= record.facts.run.steps / 2]
+    late = late if len(late) else typical[-1:]
+    return (float(np.nanmax(early)), float(np.nanmedian(late))) if len(early) else None
+
+
+def _broken(record: Record, signs: Signs) -> str:
+    """The loss stays at guessing, and the updates have collapsed."""
+    stuck = next((s for name in ("chance-level", "flat-loss") for s in signs.named(name)), None)
+    sizes = _updates(record)
+    if stuck is None or sizes is None or sizes[0] < LARGE or sizes[1] > COLLAPSED * sizes[0]:
+        return ""
+    return f"the first steps changed the weights by up to {sizes[0]:.2g} of their size each, later ones by {sizes[1]:.2g}, and {stuck.text}"
+
+
+def _thrown_up(record: Record) -> str:
+    """The loss jumps within the first tenth of the run, comes back late, and the run goes on well after that."""
+    sizes = _updates(record)
+    for c, _ in judged_losses(record):
+        begun = int(EARLY * len(c))
+        if begun < 5 or sizes is None or sizes[0] < LARGE or sizes[1] > sizes[0] / 2:
+            continue
+        first, peak = float(c.values[0]), float(np.max(c.values[1 : begun + 1]))
+        back = np.flatnonzero(c.values[1:] < first)
+        late = len(back) == 0 or back[0] > EARLY * len(c)
+        if peak > THROWN * first + 5 * c.noise and late and end(c).value < first:
+            return f"the loss jumped from {first:.3g} to {peak:.3g} in the first {begun} steps, which changed the weights by up to {sizes[0]:.2g} of their size each"
+    return ""
+
+
+# -- the fix --------------------------------------------------------------------------------------------------------
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    optimizer = main_optimizer(record)
+    steps = max(int(EARLY * record.facts.run.steps), 10)
+    name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
+    made = f"warmup = torch.optim.lr_scheduler.LinearLR({name}, start_factor=0.01, total_iters={steps})"
+    diff = ""
+    if optimizer is not None and not record.facts.schedulers and optimizer.built_at is not None and optimizer.stepped_at is not None:
+        source = source_at(record, optimizer.built_at)
+        if source is not None and optimizer.stepped_at.file == optimizer.built_at.file and "self." not in name:
+            built, stepped = source.statement(optimizer.built_at.line), source.statement(optimizer.stepped_at.line)
+            if built is not None and stepped is not None and source.function(built) is source.function(stepped):
+                diff = source.diff(source.after(built, made), source.after(stepped, "warmup.step()"))
+    text = f"let the rate rise over the first {steps} steps; if the loss then still does not fall, the rate itself is too high: a run with a tenth of it decides"
+    return mend(text, diff, f"{made}\n...\n{name}.step()\nwarmup.step()", "consent")

@@ -1,0 +1,98 @@
+"""Training waits for its data most of the time.
+
+## What happens
+
+The model is done with a batch long before the next one is there: samples are read, decoded or augmented in the training process, one by one. A faster machine
+or a smaller model would change nothing.
+
+## How we know
+
+The time between asking the loader for a batch and getting it, as a share of the whole step, over the run. With workers this is true waiting; without them it
+is the time that making a batch takes. Short waits are left out whatever their share: a tiny model makes anything look slow.
+
+## Looks like it but is not
+
+- The first batch of an epoch, for which workers have to start: medians are compared, not sums alone.
+- Small tensors collated for a small model: a few milliseconds a batch.
+
+## Fix
+
+`num_workers`, work on whole arrays instead of pixel by pixel in Python, prepare once what does not change, batch the transformation on the device.
+
+## References
+
+- https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import hint, located, strong
+from sickbay.causes.fixing import keyword, mend, source_at
+from sickbay.causes.registry import cause
+from sickbay.facts import Loader
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+STEPS = 30
+SHARE = 0.6
+"""Of the whole time; users call 0.3 input-bound on a large machine (DL4J #8130), on which a step is long. Here collating alone takes up to half."""
+WAIT, WAIT_FOR_WORKERS = 0.006, 0.03
+"""Seconds per batch: collating a hundred small tensors takes one or two milliseconds. Workers share the machine with everything else that runs on it: short
+waits for them say more about the machine than about the script."""
+TOTAL = 1.0
+"""Seconds in all: less is not worth a word."""
+
+
+@cause(
+    code="S502",
+    level="system",
+    title="training waits for its data",
+    why="Most of the time nothing is learned: the next batch is still being made.",
+    cure="workers",
+)
+def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
+    waits, steps = record.series("time/data"), record.series("time/step")
+    if len(waits) < STEPS or len(waits) != len(steps) or not record.facts.loaders:
+        return
+    wait, whole = np.asarray(waits.values, float), np.asarray(steps.values, float)
+    middle = float(np.median(wait))
+    share = min(float(wait.sum() / max(whole.sum(), 1e-9)), middle / max(float(np.median(whole)), 1e-9))
+    # The recorded steps may be thinned: the sum stands for the whole run.
+    total = share * record.facts.run.training_seconds if record.facts.run.training_seconds else float(wait.sum())
+    loader = _loader(record)
+    least = WAIT_FOR_WORKERS if loader is not None and loader.workers else WAIT
+    if share < SHARE or middle < least or total < TOTAL:
+        return
+    place = (loader.item_at or loader.iterated_at) if loader is not None else None
+    what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
+    yield strong(
+        f"a step asks for its batch and {what} {1000 * middle:.0f} ms of {1000 * float(np.median(whole)):.0f} ms: {100 * share:.0f} % of the run"
+        f"{located(place, '; samples are made at')}",
+        place,
+        share=share,
+        wait=middle,
+    )
+    if loader is not None and not loader.workers:
+        yield hint("the loader has no workers: samples are made in the training process, one after the other")
+
+
+def _loader(record: Record) -> Loader | None:
+    return next((x for x in record.facts.loaders if x.role == "train"), None)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    loader = _loader(record)
+    text = "make samples in worker processes, or faster (whole arrays instead of loops, once instead of every epoch)"
+    source = source_at(record, loader.built_at) if loader is not None else None
+    calls = source.calls("DataLoader", line=loader.built_at.line) if source is not None and loader is not None and loader.built_at is not None else []
+    if source is None or len(calls) != 1 or not calls[0].args:
+        return mend(text, "", "loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=4)")
+    known = keyword(calls[0], "num_workers")
+    last = [*calls[0].args, *(k.value for k in calls[0].keywords)][-1]
+    edit = source.replacing(known.value, "4") if known is not None else source.replacing(last, f"{source.segment(last)}, num_workers=4")
+    return mend(text, source.diff(edit), "DataLoader(..., num_workers=4)", "consent")

@@ -1,0 +1,260 @@
+"""Which samples training and evaluation see, and on what scale: rows are known by a key, features by their mean and spread.
+
+A key is an exact sum over the bits of at most COLUMNS evenly spread numbers of a row: equal rows have equal keys whatever the size of their batch. Keys
+and sums of the first batches are kept, nothing of the samples themselves.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sickbay import facts
+from sickbay.nouns import Place
+from sickbay.observe.numbers import Array
+from sickbay.observe.observer import ForwardCall, Observer
+from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+COLUMNS = 256
+MOST_ROWS = 100_000
+"""Training rows that are remembered; of each evaluation a fifth of that."""
+MOST_STEPS = 4000
+MOST_MEASURED = 64
+"""Batches over which features are measured."""
+MOST_EVALUATIONS, MOST_MODELS = 8, 8
+PASSES = 2
+"""Times that one evaluation is looked at: its data is the same the next time."""
+_FACTORS = np.random.default_rng(20261116).integers(1, 2**63, COLUMNS, dtype=np.uint64) | np.uint64(1)
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Features:
+    """Running mean and spread of each feature (of those that the key is made of)."""
+
+    def __init__(self) -> None:
+        self.batches = self.rows = 0
+        self.sums: Array = np.zeros(0)
+        self.squares: Array = np.zeros(0)
+        self.lowest, self.highest = np.inf, -np.inf
+
+    def add(self, columns: Array) -> None:
+        if self.batches >= MOST_MEASURED or (self.rows and columns.shape[1] != len(self.sums)):
+            return
+        values = columns.astype(np.float64)
+        if not np.isfinite(values).all():
+            return
+        self.batches += 1
+        self.rows += len(values)
+        self.sums = (self.sums if len(self.sums) else 0.0) + values.sum(0)
+        self.squares = (self.squares if len(self.squares) else 0.0) + (values * values).sum(0)
+        self.lowest, self.highest = min(self.lowest, values.min()), max(self.highest, values.max())
+
+    def fact(self) -> facts.FeatureScale | None:
+        if not self.rows:
+            return None
+        mean = self.sums / self.rows
+        spread = np.sqrt(np.maximum(self.squares / self.rows - mean * mean, 0.0))
+        return facts.FeatureScale(
+            rows=self.rows,
+            minimum=float(self.lowest),
+            maximum=float(self.highest),
+            mean=tuple(round(float(v), 6) for v in mean),
+            std=tuple(round(float(v), 6) for v in spread),
+        )
+
+
+@dataclass
+class Group:
+    """What one evaluation (a line, the line that called it, a loader) showed the model."""
+
+    key: tuple[CodeType, int] | None
+    caller: tuple[CodeType, int] | None
+    loader: int | None
+    batches: list[Array] = field(default_factory=list)
+    features: Features = field(default_factory=Features)
+    rows: int = 0
+    passes: int = 0
+    seen_at: int = -1
+    shape: tuple[int, ...] = ()
+
+
+class Book:
+    """The rows that one model has met."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = weakref.ref(module)
+        self.train: list[Array] = []
+        self.rows = 0
+        self.features = Features()
+        self.groups: dict[Any, Group] = {}
+        self.whole_numbers = True
+        self.shape: tuple[int, ...] = ()
+
+    def begin_again(self) -> None:
+        """The model starts anew (another fold, another trial): what it has met so far does not count."""
+        self.train, self.rows, self.features, self.groups = [], 0, Features(), {}
+
+
+class SampleWatch(Observer):
+    """Compares the rows that evaluation shows the model with those it was trained on."""
+
+    name = "samples"
+    sees = "whether evaluation meets training's own samples, or samples on another scale"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.books: dict[int, Book] = {}
+        self.written = -1
+        self.loader: int | None = None
+        """Where the newest batch came from, until training has used it."""
+
+    def batch_loaded(self, *_: Any) -> None:
+        self.loader = self.session.loader
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        training = call.module.training and call.grad
+        if (training and self.session.step > MOST_STEPS) or (call.grad and not training):
+            return
+        x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
+        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:
+            return
+        book = self._book(call.module)
+        if book is None:
+            return
+        if training:
+            self.loader = None
+            if book.rows < MOST_ROWS:
+                self._train(book, x)
+        else:
+            self._evaluate(book, x, call)
+
+    def _book(self, module: torch.nn.Module) -> Book | None:
+        book = self.books.get(id(module))
+        if book is None or book.module() is not module:
+            if len(self.books) >= MOST_MODELS:
+                return None
+            book = self.books[id(module)] = Book(module)
+        return book
+
+    def _train(self, book: Book, x: torch.Tensor) -> None:
+        columns = _columns(x)
+        book.train.append(_keys(columns))
+        book.rows += len(columns)
+        if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
+            book.features.add(columns)
+            book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
+            book.shape = tuple(x.shape[1:])
+
+    def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
+        caller = _caller()
+        key = (call.place_key, caller, self.loader)
+        group = book.groups.get(key)
+        if group is None:
+            if len(book.groups) >= MOST_EVALUATIONS:
+                return
+            group = book.groups[key] = Group(call.place_key, caller, self.loader)
+        if group.seen_at != self.session.step:
+            group.seen_at = self.session.step
+            group.passes += 1
+        if group.passes > PASSES or group.rows > MOST_ROWS // 5:
+            return
+        columns = _columns(x)
+        group.batches.append(_keys(columns))
+        group.rows += len(columns)
+        group.shape = tuple(x.shape[1:])
+        if columns.dtype.kind in "fiu":
+            group.features.add(columns)
+
+    # -- a model that begins anew -------------------------------------------------------------------------------
+
+    def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
+        book = self.books.get(id(module))
+        if book is not None and book.module() is module and self.session.step:
+            book.begin_again()
+
+    # -- facts --------------------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        total = sum(g.rows for b in self.books.values() for g in b.groups.values()) + sum(b.rows for b in self.books.values())
+        if total == self.written:
+            return
+        self.written = total
+        found = [fact for book in self.books.values() if book.rows for fact in self._compared(book)]
+        self.session.writer.fact("evaluation_data", found[:16])
+
+    def _compared(self, book: Book) -> list[facts.EvaluationData]:
+        order = np.concatenate(book.train)
+        known = np.unique(order)
+        late = max(1, len(order) // 10)
+        again = float(np.isin(order[-late:], order[:-late]).mean()) if len(order) > late else 0.0
+        trained = book.features.fact()
+        twins = sum(len(keys) - len(np.unique(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
+        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches]
+
+    def _fact(self, book: Book, group: Group, known: Array, again: float, twins: float, trained: facts.FeatureScale | None) -> facts.EvaluationData:
+        hits = [np.isin(keys, known) for keys in group.batches]
+        whole = [bool(h.all()) for h in hits]
+        rows = np.concatenate(group.batches)
+        found = np.concatenate(hits)
+        texts = [expression_of(*key) for key in (group.key, group.caller) if key is not None]
+        loader = group.loader
+        return facts.EvaluationData(
+            place=self._place(group.key),
+            called_from=self._place(group.caller),
+            texts=tuple(t[:200] for t in texts if t),
+            loader=loader,
+            train_loader=loader is not None and loader == self.session.train_loader,
+            passes=group.passes,
+            rows=len(rows),
+            distinct=len(np.unique(rows)),
+            found=int(found.sum()),
+            found_distinct=len(np.unique(rows[found])),
+            batches=len(hits),
+            whole_batches=sum(whole),
+            rows_in_whole_batches=sum(len(h) for h, w in zip(hits, whole, strict=True) if w),
+            train_rows=book.rows,
+            train_distinct=len(known),
+            train_again=again,
+            train_twins=twins,
+            whole_numbers=book.whole_numbers,
+            width=int(np.prod(book.shape)) if book.shape else 0,
+            same_shape=book.shape == group.shape,
+            train=trained,
+            evaluation=group.features.fact(),
+        )
+
+    def _place(self, key: tuple[CodeType, int] | None) -> Place | None:
+        return self.session.keep_source(place_of(*key)) if key is not None else None
+
+
+def _columns(x: torch.Tensor) -> Array:
+    """At most COLUMNS evenly spread numbers of each row."""
+    flat = x.detach().reshape(len(x), -1)
+    step = -(-flat.shape[1] // COLUMNS)
+    values = flat[:, ::step]
+    if values.dtype == torch.bfloat16:
+        values = values.float()
+    return np.ascontiguousarray(values.numpy())
+
+
+def _keys(columns: Array) -> Array:
+    bits = columns.view(_UNSIGNED[columns.dtype.itemsize]) if columns.dtype.kind in "fiu" else columns.astype(np.uint8)
+    with np.errstate(over="ignore"):
+        return np.asarray((bits.astype(np.uint64) * _FACTORS[: bits.shape[1]]).sum(1, dtype=np.uint64))
+
+
+def _caller() -> tuple[CodeType, int] | None:
+    """The user's line that called the function in which the model is called: one `evaluate()` may serve several data sets."""
+    frame = user_frame(3)
+    frame = frame.f_back if frame is not None else None
+    while frame is not None and kind_of(frame.f_code) != USER:
+        frame = frame.f_back
+    return key_of(frame) if frame is not None else None

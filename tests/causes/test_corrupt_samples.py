@@ -1,0 +1,93 @@
+"""corrupt-samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sickbay.conclude import diagnose
+from sickbay.facts import Loader, Loss, LossSpike, Optimizer, Outlier, Spikes
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
+
+STEPS = (60, 95, 140, 170, 220)
+BROKEN = Outlier(row=3, sample=37, column=2, columns=10, value=-999.0, low=-3.0, high=3.0, ranges=166.0)
+
+
+def spike(step: int, number: int, outlier: Outlier | None = BROKEN, **more: Any) -> LossSpike:
+    samples = (*(int(i) for i in np.random.default_rng(step).permutation(800)[:31]), 37)
+    given = {"epoch": number, "value": 50.0, "usual": 0.5, "rows": 32, "samples": samples, "compared": 16, "outliers": (outlier,) if outlier else ()}
+    return LossSpike(step=step, **(given | more))  # type: ignore[arg-type]
+
+
+def run(spikes: Sequence[LossSpike], height: float = 50.0, back: bool = True, **more: Any) -> Record:
+    losses = falling(2, 0.5, 300)
+    for s in spikes:
+        losses[s.step : s.step + 1 if back else None] = height
+    losses *= 1 + 0.02 * np.random.default_rng(1).standard_normal(300)
+    facts: dict[str, Any] = {"loaders": [Loader(index=0, role="train", samples=800)], "losses": [Loss(index=0, backwards=300)]}
+    series = {"loss/train": losses} | more.pop("series", {})
+    known = Spikes(seen=len(spikes), kept=tuple(spikes), usual_rows=32, place=Place("train.py", 20), variable="x")
+    return make_record(series=series, spikes=known, **(facts | more))
+
+
+def jumps(**more: Any) -> list[LossSpike]:
+    return [spike(step, i, **more) for i, step in enumerate(STEPS)]
+
+
+class TestCorruptSamples(CauseTestCase):
+    cause = "corrupt-samples"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(jumps())
+        yield run(jumps()[:2])
+        no_index = Outlier(row=3, column=2, columns=10, value=-999.0, low=-3.0, high=3.0, ranges=166.0)
+        yield run(jumps(outlier=no_index, epoch=-1, samples=(), marks=tuple(range(32))))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "no outliers, jumps below the untrained model's loss", run(jumps(outlier=None, value=1.9), height=1.9)
+        yield "the last, smaller batch", run(jumps(rows=7))
+        yield "a tail, not a gap", run(jumps(between=2))
+        yield "a single jump", run(jumps()[:1])
+        yield "jumps with other batches", run([*jumps(outlier=None)[:4], spike(260, 5, samples=())])
+        rates = np.full(300, 0.001)
+        for step in STEPS:
+            rates[step - 2 : step + 5] = 0.1
+        yield "restarts of the learning rate", run(jumps(), series={"lr": rates})
+        adversaries = [Loss(index=0, backwards=300, optimizers=(0,)), Loss(index=1, backwards=300, optimizers=(1,))]
+        yield "a game of two", run(jumps(), losses=adversaries)
+        yield "no jump in the curve", make_record(series={"loss/train": falling(2, 0.5, 300)}, spikes=run(jumps()).facts.spikes)
+
+
+def test_the_samples_are_named() -> None:
+    s = assert_suspects(run(jumps()), "corrupt-samples", "proven")
+    text = s.evidence[0].text
+    assert "the loss jumps 5 times" in text and "the same sample 37" in text and "steps 60, 95, 140" in text
+    assert "sample 37 has -999 in column 2 of 10 of the input (other batches: -3 to 3)" in text
+    assert s.place == Place("train.py", 20) and "bad = {37}" in s.fix.diff
+
+
+def test_different_outliers_at_every_jump_are_strong() -> None:
+    each = [spike(step, i, Outlier(row=i, sample=i, value=1e5, low=0.0, high=9.0, ranges=1e4, role="target")) for i, step in enumerate(STEPS)]
+    s = assert_suspects(run(each), "corrupt-samples", "likely")
+    assert "1e+05 of the target" in s.evidence[0].text
+
+
+def test_the_same_samples_without_outliers_need_high_jumps_and_little_chance() -> None:
+    s = assert_suspects(run(jumps(outlier=None)), "corrupt-samples", "likely")
+    assert "(37)" in s.evidence[0].text and 0 < s.evidence[0].numbers["chance"] < 1e-3
+    assert_silent(run(jumps(outlier=None)[:3]), "corrupt-samples", "three of three may be chance: 800 samples, 32 in a batch")
+
+
+def test_a_jump_without_return() -> None:
+    s = assert_suspects(run(jumps()[:1], back=False), "corrupt-samples", "likely")
+    assert "did not come back" in s.evidence[0].text
+
+
+def test_it_explains_what_the_jumps_look_like() -> None:
+    rates = {"update_ratio": {"a": np.where(np.isin(np.arange(300), STEPS), 5.0, 0.2)}}
+    d = diagnose(run(jumps(), families=rates, optimizers=[Optimizer(index=0, steps=300)]))
+    assert [c.cause for c in d.causes] == ["corrupt-samples"]

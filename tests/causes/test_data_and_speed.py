@@ -1,0 +1,100 @@
+"""class-imbalance, repeated-batches and input-bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sickbay.facts import Batches, LabelOrder, Loader, Run
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record
+
+
+def imbalanced(labels: tuple[int, ...], predicted: tuple[float, ...], family: str = "predicted_share/eval") -> Record:
+    order = LabelOrder(classes=len(labels), histogram=labels, batches=50)
+    steps = np.arange(0, 200, 20)
+    return make_record(steps=200, labels=order, families={family: {str(i): (steps, np.full(len(steps), p)) for i, p in enumerate(predicted)}})
+
+
+class TestClassImbalance(CauseTestCase):
+    cause = "class-imbalance"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield imbalanced((950, 50), (1.0, 0.0))
+        yield imbalanced((950, 50), (0.998, 0.002), "predicted_share/train")
+        yield imbalanced((900, 40, 30, 30), (1.0, 0.0, 0.0, 0.0))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "rare classes are found", imbalanced((950, 50), (0.955, 0.045))
+        yield "balanced, and stuck at one class", imbalanced((500, 500), (1.0, 0.0))
+        yield "hardly any rare labels", imbalanced((995, 5), (1.0, 0.0))
+        yield "few labels", imbalanced((95, 5), (1.0, 0.0))
+        yield "no predictions seen", make_record(steps=200, labels=LabelOrder(classes=2, histogram=(950, 50)))
+
+
+def test_weights_are_in_the_fix() -> None:
+    assert "0.53, 10" in assert_suspects(imbalanced((950, 50), (1.0, 0.0)), "class-imbalance").fix.diff
+
+
+ITEM = Place("/x/train.py", 12, None, "def __getitem__(self, i):")
+SOURCE = "loader = DataLoader(Pictures(), batch_size=8, shuffle=True)\n"
+BUILT = Place("/x/train.py", 1, None, SOURCE.strip())
+
+
+def waiting(data: float, step: float, count: int = 200, loaders: bool = True, **loader: Any) -> Record:
+    facts: dict[str, Any] = {"run": Run(steps=count, training_seconds=count * step)}
+    if loaders:
+        facts["loaders"] = [Loader(**{"index": 0, "role": "train", "item_at": ITEM, "built_at": BUILT} | loader)]
+    series = {"time/data": np.full(count, data), "time/step": np.full(count, step)}
+    return make_record(steps=count, series=series, sources={"/x/train.py": SOURCE}, **facts)
+
+
+class TestInputBound(CauseTestCase):
+    cause = "input-bound"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield waiting(0.09, 0.1)
+        yield waiting(0.08, 0.1, workers=2)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the model takes the time", waiting(0.02, 0.1)
+        yield "a tiny model: collating is most of it", waiting(0.0015, 0.002, 2000)
+        yield "workers on a busy machine", waiting(0.012, 0.016, workers=2)
+        yield "half a second in all", waiting(0.008, 0.01, 60)
+        yield "batches without a loader", waiting(0.09, 0.1, loaders=False)
+        uneven = np.full(200, 0.002)
+        uneven[::20] = 1.0
+        series = {"time/data": uneven, "time/step": uneven + 0.01}
+        yield "workers that start once per epoch", make_record(steps=200, series=series, loaders=[Loader(index=0, role="train")], run=Run(steps=200))
+
+
+def test_workers_are_added() -> None:
+    suspicion = assert_suspects(waiting(0.09, 0.1), "input-bound")
+    assert suspicion.place == ITEM
+    assert "+loader = DataLoader(Pictures(), batch_size=8, shuffle=True, num_workers=4)" in suspicion.fix.diff.replace("+ ", "+")
+
+
+def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:
+    seen = min(steps, 512)
+    batches = Batches(seen=seen, distinct=max(1, seen - again), repeated=again, in_a_row=in_a_row)
+    return make_record(steps=steps, batches=batches, loaders=[Loader(**{"index": 0, "role": "train", "batches": 20, "batch_size": 8} | loader)])
+
+
+class TestRepeatedBatches(CauseTestCase):
+    cause = "repeated-batches"
+
+    def sick(self) -> Iterable[Record]:
+        yield repeated(in_a_row=199, again=199, epochs=200)
+        yield repeated(again=140, epochs=10, workers=4, sampler="RandomSampler")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the same order in every epoch", repeated(again=180, epochs=10, sampler="SequentialSampler")
+        yield "one batch taken once and kept, to see whether it can be memorised", repeated(in_a_row=199, again=199, epochs=1)
+        yield "a loader of one batch", repeated(in_a_row=199, again=199, epochs=200, batches=1)
+        yield "a random batch for every step", repeated(epochs=200, sampler="RandomSampler")
+        yield "shuffled, with workers", repeated(epochs=10, workers=4, sampler="RandomSampler")

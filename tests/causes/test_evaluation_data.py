@@ -1,0 +1,111 @@
+"""train-val-leakage and train-val-mismatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sickbay.facts import EvaluationData, FeatureScale, Loader
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, make_record
+
+LINE = Place("/x/train.py", 40, None, "score(x_val, y_val)")
+CALL = Place("/x/train.py", 30, None, "out = model(x)")
+
+
+def evaluation(**changes: Any) -> EvaluationData:
+    return EvaluationData(
+        **{
+            "place": CALL,
+            "called_from": LINE,
+            "texts": ("model(x)", "score(x_val, y_val)"),
+            "rows": 400,
+            "distinct": 400,
+            "found": 120,
+            "found_distinct": 120,
+            "batches": 4,
+            "train_rows": 5000,
+            "train_distinct": 1000,
+            "train_again": 1.0,
+            "width": 20,
+        }
+        | changes
+    )
+
+
+def run(*data: EvaluationData, **facts: Any) -> Record:
+    return make_record(steps=200, evaluation_data=list(data), **facts)
+
+
+class TestTrainValLeakage(CauseTestCase):
+    cause = "train-val-leakage"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(evaluation())
+        yield run(evaluation(found=30, found_distinct=12))
+        yield run(evaluation(whole_numbers=True, width=784))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "none in common", run(evaluation(found=0, found_distinct=0))
+        yield "a few duplicates, as many data sets have", run(evaluation(found=6, found_distinct=6))
+        yield "training accuracy by name", run(evaluation(found=400, texts=("model(x)", "score(x_train, y_train)")))
+        yield "training accuracy from the training loader", run(evaluation(found=400, train_loader=True))
+        yield "training and validation rows in turn", run(evaluation(found=200, whole_batches=2, rows_in_whole_batches=200, texts=("model(x)",)))
+        yield "all of it, without a name that says what it is", run(evaluation(found=400, texts=("model(x)",)))
+        yield "a small world", run(evaluation(whole_numbers=True, width=9, found=380))
+        yield "short texts of few words", run(evaluation(whole_numbers=True, width=20, found=100, train_twins=0.001))
+        yield "an agent that acts before it learns", run(evaluation(passes=180))
+        yield "two numbers a row", run(evaluation(width=2))
+        yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
+
+
+def test_all_of_the_validation_set() -> None:
+    suspicion = assert_suspects(run(evaluation(found=400)), "train-val-leakage")
+    assert "all of the validation set" in suspicion.evidence[0].text
+    assert suspicion.place == LINE
+
+
+def test_the_loop_over_the_loader_is_the_place() -> None:
+    loop = Place("/x/train.py", 28, None, "for x, y in val_loader:")
+    record = run(evaluation(loader=1), loaders=[Loader(index=0, role="train"), Loader(index=1, role="eval", iterated_at=loop, variable="val_loader")])
+    assert assert_suspects(record, "train-val-leakage").place == loop
+
+
+def scale(mean: float, std: float, features: int = 12, rows: int = 500) -> FeatureScale:
+    means, spreads = mean + 0.1 * std * np.arange(features) / features, np.full(features, std)
+    return FeatureScale(rows=rows, minimum=mean - 3 * std, maximum=mean + 3 * std, mean=tuple(means), std=tuple(spreads))
+
+
+def curves(validation: float) -> dict[str, Any]:
+    steps = np.arange(0, 200, 20)
+    return {"series": {"loss/train": np.linspace(2.0, 0.1, 200), "loss/eval": (steps, np.full(len(steps), validation))}}
+
+
+def different(train: FeatureScale, other: FeatureScale, validation: float = 5.0, **changes: Any) -> Record:
+    return run(evaluation(found=0, train=train, evaluation=other, **changes), **curves(validation))
+
+
+class TestTrainValMismatch(CauseTestCase):
+    cause = "train-val-mismatch"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield different(scale(0.5, 0.25), scale(127.0, 64.0))
+        yield different(scale(0.0, 1.0), scale(250.0, 80.0))
+        yield different(scale(0.0, 1.0), scale(3.0, 1.0))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "the same", different(scale(0.0, 1.0), scale(0.05, 1.02))
+        yield "augmented", different(scale(0.0, 1.0), scale(0.3, 1.6))
+        yield "elsewhere, but validation copes", different(scale(0.0, 1.0), scale(3.0, 1.0), validation=0.1)
+        yield "a handful of samples", different(scale(0.0, 1.0), scale(3.0, 1.0, rows=8))
+        yield "another kind of input", different(scale(0.0, 1.0), scale(3.0, 1.0), same_shape=False)
+        yield "constant features", different(scale(1.0, 0.0), scale(0.0, 0.0))
+
+
+def test_the_rule_is_named() -> None:
+    assert "times 256" in assert_suspects(different(scale(0.5, 0.25), scale(128.0, 64.0)), "train-val-mismatch").evidence[0].text
+    assert "standardised" in assert_suspects(different(scale(0.0, 1.0), scale(250.0, 80.0)), "train-val-mismatch").evidence[0].text

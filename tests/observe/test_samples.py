@@ -1,0 +1,75 @@
+"""Rows that evaluation shares with training, and the scale of both."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from observe.conftest import WatchScript
+from sickbay.observe.samples import _columns, _keys
+
+SCRIPT = """
+from torch.utils.data import DataLoader, TensorDataset
+X = torch.randn(120, 6)
+Y = torch.randint(0, 2, (120,))
+model = nn.Linear(6, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def score(x):
+    model.eval()
+    with torch.no_grad():
+        out = model(x)
+    model.train()
+for epoch in range(4):
+    for ids in torch.randperm(80).split(16):
+        optimizer.zero_grad()
+        F.cross_entropy(model(X[ids]), Y[ids]).backward()
+        optimizer.step()
+    EVALUATE
+"""
+
+
+def test_keys_do_not_depend_on_the_batch() -> None:
+    x = torch.randn(50, 3, 40, 7)
+    keys = _keys(_columns(x))
+    assert len(set(keys.tolist())) == 50
+    assert (_keys(_columns(x[13:14])) == keys[13:14]).all()
+    assert (_keys(_columns(x.flip(0))) == keys[::-1]).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool])
+def test_keys_of_every_kind(dtype: torch.dtype) -> None:
+    x = (100 * torch.rand(20, 30)).to(dtype)
+    assert len(_keys(_columns(x))) == 20
+
+
+def test_shared_rows_are_counted(script: WatchScript) -> None:
+    run = script(SCRIPT.replace("EVALUATE", "score(X[60:])"))
+    (data,) = run.facts.evaluation_data
+    assert (data.rows, data.distinct, data.found, data.found_distinct) == (120, 60, 40, 20)  # two passes
+    assert (data.train_distinct, data.train_again, data.width, data.whole_numbers) == (80, 1.0, 6, False)
+    assert run.at(data.place, "out = model(x)") and run.at(data.called_from, "score(X[60:])")
+    assert data.texts == ("model(x)", "score(X[60:])")
+
+
+def test_two_evaluations_by_one_function_are_told_apart(script: WatchScript) -> None:
+    run = script(SCRIPT.replace("EVALUATE", "score(X[:80])\n    score(X[80:] * 10)"))
+    first, second = run.facts.evaluation_data
+    assert (first.found, first.rows) == (160, 160) and second.found == 0
+    assert second.evaluation is not None and second.train is not None
+    assert sum(second.evaluation.std) > 5 * sum(second.train.std)
+
+
+def test_a_loader_is_known_and_a_batch_of_training_is_not_taken_for_it(script: WatchScript) -> None:
+    loop = """
+    for x, y in DataLoader(TensorDataset(X[80:], Y[80:]), batch_size=20):
+        score(x)
+"""
+    run = script(SCRIPT.replace("    EVALUATE\n", loop + "    model.eval()\n    score(X[:4])\n"))
+    loaders = {data.loader for data in run.facts.evaluation_data}
+    assert 0 in loaders
+
+
+def test_a_model_that_starts_anew_has_met_nothing(script: WatchScript) -> None:
+    fold = "fresh = {k: torch.zeros_like(v) for k, v in model.state_dict().items()}; model.load_state_dict(fresh); score(X[:80])"
+    run = script(SCRIPT.replace("EVALUATE", fold))
+    assert all(not data.found for data in run.facts.evaluation_data)
