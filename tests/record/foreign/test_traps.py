@@ -259,3 +259,40 @@ def test_quick_and_careful_reading_of_tables_agree(tmp_path: Path) -> None:
     careful = read_text(table(["step", "loss", "val_loss", "note"], [[*r, "x"] for r in rows]), tmp_path)[0]
     for name in ("loss/train", "loss/eval"):
         np.testing.assert_array_equal(quick.series(name).values, careful.series(name).values)
+
+
+PRINTED = {
+    "a tutorial's": lambda e, k, v: f"[{e + 1}, {2000 * (k + 1):5d}] loss: {v:.5f}",
+    "MNIST example's": lambda e, k, v: f"Train Epoch: {e + 1} [{k * 640}/60000 ({k}%)]\tLoss: {v:.6f}",
+    "mmcv's": lambda e, k, v: (
+        f"2022-03-01 12:00:01,123 - mmdet - INFO - Epoch [{e + 1}][{50 * (k + 1)}/1000]\tlr: 1.000e-03, eta: 1 day, 3:04:05, loss_bbox: 0.2, loss: {v:.5f}"
+    ),
+    "mmengine's": lambda e, k, v: (
+        f"2023/03/01 12:00:01 - mmengine - INFO - Epoch(train)  [{e + 1}][{50 * (k + 1)}/200]  lr: 1.0e-02  time: 0.51  loss: {v:.5f}  loss_cls: 0.2"
+    ),
+    "detectron2's": lambda e, k, v: (
+        f"[03/01 12:00:01 d2.utils.events]:  eta: 0:10:00  iter: {20 * (3 * e + k) + 19}  total_loss: {v:.5f}  loss_cls: 0.2  lr: 0.00025"
+    ),
+    "Megatron's": lambda e, k, v: (
+        f" iteration {100 * (3 * e + k + 1):8d}/  500000 | learning rate: 1.0E-04 | lm loss: {v:.6E} | loss scale: 65536.0 | grad norm: 1.234 |"
+    ),
+    "fairseq's": lambda e, k, v: (
+        f"2021-01-01 12:00:00 | INFO | train | epoch {3 * e + k + 1:03d} | loss {v:.5f} | nll_loss 3.1 | ppl 8.5 | num_updates {100 * (3 * e + k + 1)} | gnorm 1.2"
+    ),
+    "printed by rank 0": lambda e, k, v: f"[rank0] step: {10 * (3 * e + k)} | loss: {v:.5f} | lr: 1e-4 | tokens/s: 12,345",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_lines_that_known_loops_print(name: str, tmp_path: Path) -> None:
+    values = falling(30)
+    (record,) = read_text("\n".join(PRINTED[name](i // 3, i % 3, v) for i, v in enumerate(values)), tmp_path)
+    np.testing.assert_allclose(train_of(record), values, atol=1e-5)
+
+
+@pytest.mark.parametrize("head", ["epoch     train_loss  valid_loss  time", "| epoch | train loss | valid loss | time |\n|---|---|---|---|"])
+def test_tables_drawn_for_people(head: str, tmp_path: Path) -> None:
+    bar = "| " if head.startswith("|") else ""
+    lines = [f"{bar}{i}    {bar}{v:.6f}   {bar}{v + 1:.6f}   {bar}00:12  {bar}" for i, v in enumerate(falling(20))]
+    (record,) = read_text("\n".join([head, *lines]), tmp_path)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(20)) + 1, atol=1e-5)

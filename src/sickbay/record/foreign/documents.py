@@ -14,7 +14,7 @@ from sickbay.record.foreign.source import Source
 FORMAT = "JSON history"
 LARGEST = 256 * 2**20
 DEEPEST = 4
-BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*(?:[{\[\]"]|-?\d[\d.eE+-]*\s*,))')
+BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
 
 
 def matches(source: Source) -> bool:

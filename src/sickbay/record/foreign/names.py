@@ -15,13 +15,15 @@ Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "metric",
 Phase = Literal["train", "eval", ""]
 
 TRAIN = frozenset("train training trn tr trainset fit".split())
-EVAL = frozenset("val valid validation vali eval evaluation dev test testing holdout vld heldout".split())
+EVAL = frozenset("val va valid validation vali eval evaluation dev test testing holdout vld heldout".split())
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
-    "scalars log logs raw value values per model sum final last main objective ema trainer history now the of on at data dataset".split()
+    "scalars log logs raw value values per model sum final last main objective ema trainer history lm now the of on at data dataset".split()
 )
 LOSS = frozenset("loss losses".split())
+NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
+"""A loss scale or weight is a setting."""
 LOSS_LIKE = frozenset("cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err".split())
 """Taken for the loss only where nothing is called a loss."""
 ACCURACY = frozenset("acc accuracy acc1 top1 prec1 precision1".split())
@@ -89,6 +91,8 @@ def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epo
     if tokens[:1] == ("metrics",) and not phase:  # Ultralytics measures on validation data only
         phase = "eval"
     order = 2 * bool(TEST & set(tokens)) + bool({"ema", "smoothed", "unscaled"} & set(tokens))
+    if NOT_A_LOSS & set(tokens):
+        return Meaning("other")
     if LOSS & set(tokens):
         return Meaning("loss", phase, "_".join(rest), grain, order)
     if ACCURACY & set(tokens) and "5" not in tokens:

@@ -25,7 +25,7 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 QUICK = 50
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
-NAMED_VALUE = re.compile(r"[:=]\s*[-+]?[\d.]")
+NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
 EXTREMES = ("__MIN", "__MAX")
 KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
 
@@ -45,7 +45,7 @@ def header(text: str) -> Header | None:
     """The line that names the columns, if the lines after it hold as many numbers."""
     lines = text.split("\n")[: PREAMBLE + 2]
     for i, line in enumerate(lines[:PREAMBLE]):
-        below = next((x for x in lines[i + 1 :] if x.strip()), "")
+        below = next((x for x in lines[i + 1 :] if x.strip(" |-:\t\r")), "")
         for separator in SEPARATORS:
             names = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator)
             if len(names) >= 2 and _is_header(names, line) and _fits(names, split(below, separator), below):

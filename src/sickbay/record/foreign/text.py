@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from sickbay.record.foreign.batches import Batch, Span, columns
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
-from sickbay.record.foreign.patterns import ANSI, BAR, COUNTED, EPOCH, EXTREME, HINT, PAIR, STAMP, STEP, SUMMARY
+from sickbay.record.foreign.patterns import ANSI, BAR, COUNTED, EPOCH, EXTREME, HINT, PAIR, PAIRED, STAMP, STEP, SUMMARY
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 
@@ -180,7 +180,10 @@ def understand(line: str, heading: str) -> Plan:
 
 def _axes(line: str, spans: dict[str, Span]) -> str:
     """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
-    if found := EPOCH.search(line):
+    if found := PAIRED.match(line):
+        spans |= {"epoch": found.span(1), "step": found.span(2)}
+        line = _blank(line, found)
+    elif found := EPOCH.search(line):
         spans["epoch"] = found.span(1)
         if found[2]:
             spans["step"] = found.span(2)
