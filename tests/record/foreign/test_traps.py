@@ -296,3 +296,36 @@ def test_tables_drawn_for_people(head: str, tmp_path: Path) -> None:
     lines = [f"{bar}{i}    {bar}{v:.6f}   {bar}{v + 1:.6f}   {bar}00:12  {bar}" for i, v in enumerate(falling(20))]
     (record,) = read_text("\n".join([head, *lines]), tmp_path)
     np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(20)) + 1, atol=1e-5)
+
+
+VALUES = falling(30)
+LAID_OUT = {
+    "an index without a name": table(["", "epoch", "train_loss", "val_loss"], [[i, i, v, v + 1] for i, v in enumerate(VALUES)]),
+    "no axis": table(["loss", "val_loss"], [[v, v + 1] for v in VALUES]),
+    "capitals": table(["Epoch", "Train Loss", "Train Acc", "Val Loss"], [[i, v, "5%", v + 1] for i, v in enumerate(VALUES)]),
+    "camel case": table(["epoch", "trainLoss", "valLoss"], [[i, v, v + 1] for i, v in enumerate(VALUES)]),
+    "decimal commas": table(
+        ["Epoche", "loss", "val_loss"], [[i, str(v).replace(".", ","), str(v + 1).replace(".", ",")] for i, v in enumerate(VALUES)], ";"
+    ),
+    "quotes": table(['"epoch"', '"loss"', '"val_loss"'], [[f'"{i}"', f'"{v}"', f'"{v + 1}"'] for i, v in enumerate(VALUES)]),
+    "a list of rows": json.dumps([{"epoch": i, "loss": v, "val_loss": v + 1} for i, v in enumerate(VALUES)]),
+    "a history inside": json.dumps({"model": "x", "history": {"loss": VALUES, "val_loss": [v + 1 for v in VALUES]}}),
+    "a history for each phase": json.dumps({"train": {"loss": VALUES}, "val": {"loss": [v + 1 for v in VALUES]}}),
+    "a table of pandas": json.dumps({"loss": dict(enumerate(VALUES)), "val_loss": {i: v + 1 for i, v in enumerate(VALUES)}}),
+    "rows that say their type": "\n".join(
+        json.dumps({"type": kind, "epoch": i, "loss": v + add}) for i, v in enumerate(VALUES) for kind, add in (("train", 0), ("valid", 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_the_same_numbers_laid_out_differently(name: str, tmp_path: Path) -> None:
+    (record,) = read_text(LAID_OUT[name], tmp_path)
+    np.testing.assert_allclose(train_of(record), VALUES)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(VALUES) + 1)
+
+
+def test_one_curve_downloaded_from_tensorboard(tmp_path: Path) -> None:
+    (record,) = read_text(table(["Wall time", "Step", "Value"], [[1.7e9 + i, 10 * i, v] for i, v in enumerate(VALUES)]), tmp_path)
+    np.testing.assert_allclose(train_of(record), VALUES)
+    assert record.series("loss/train").steps[-1] == 290

@@ -64,6 +64,9 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
     choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
     norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
     choice.series |= {"grad_norm": (norms[0],)} if norms else {}
+    single = next((n for n in sheet.columns if n.lower() == "value"), None)
+    if not choice.series and single is not None:  # TensorBoard's download of one curve, whose name is in the file's name only
+        choice.series["loss/train"] = (single,)
     return _overridden(sheet, choice, wanted)
 
 

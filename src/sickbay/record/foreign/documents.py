@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from sickbay.errors import LogError
 from sickbay.record.foreign.json_rows import flat, loads, number, objects
-from sickbay.record.foreign.names import meaning
+from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 
 FORMAT = "JSON history"
 LARGEST = 256 * 2**20
 DEEPEST = 4
+PHASES = TRAIN | EVAL
 BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
 
 
@@ -48,7 +50,7 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
         return
     if not isinstance(document, dict) or depth > DEEPEST:
         return
-    columns = {str(k): list(v.values()) if isinstance(v, dict) else v for k, v in document.items() if isinstance(v, (list, dict))}
+    columns = dict(_lists(document))
     curves = {k: v for k, v in columns.items() if v and sum(number(x) is not None for x in v) > len(v) / 2}
     if any(meaning(k).kind in ("loss", "accuracy", "metric") for k in curves):
         _columns(sheet, curves)
@@ -56,6 +58,18 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
     for value in document.values():  # {"history": {...}}, {"params": ..., "metrics": [...]}
         if isinstance(value, (dict, list)) and not sheet.count:
             _fill(sheet, value, depth + 1)
+
+
+def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Named lists: plain ones, tables of pandas ({"loss": {"0": 2.3, ...}}), and those of a phase ({"val": {"loss": [...]}})."""
+    for name, value in document.items():
+        if isinstance(value, list):
+            yield str(name), value
+        elif isinstance(value, dict):
+            if PHASES & set(words(str(name))) and any(isinstance(v, list) for v in value.values()):
+                yield from ((f"{name}/{inner}", v) for inner, v in value.items() if isinstance(v, list))
+            else:
+                yield str(name), list(value.values())
 
 
 def _columns(sheet: Sheet, curves: dict[str, list[Any]]) -> None:

@@ -14,6 +14,8 @@ from sickbay.record.foreign.source import Source
 FORMAT = "JSON lines"
 CONFIGURATION = frozenset({"config", "env_info", "cfg", "args", "hparams", "exp_name", "seed", "hyperparameters"})
 TOTALS = frozenset({"total_steps", "max_steps", "num_epochs", "total_epochs", "n_parameters", "max_epochs", "total_iters"})
+MODES = ("mode", "split", "phase", "stage", "type", "subset")
+"""Where an object says what it is about."""
 SAMPLE = 40
 
 
@@ -40,8 +42,7 @@ def read(source: Source) -> Sheet:
             continue
         if CONFIGURATION & item.keys() and not any(meaning(k).kind == "loss" for k in item):
             continue
-        mode = item.pop("mode", None) or item.pop("split", None) or item.pop("phase", None)
-        evaluates = isinstance(mode, str) and bool(EVAL & set(words(mode)))
+        evaluates = any(isinstance(mode := item.get(key), str) and EVAL & set(words(mode)) for key in MODES)
         cells = {name: value for name, value in flat(item) if name not in TOTALS}
         if evaluates:
             cells = _as_evaluation(cells)

@@ -28,7 +28,7 @@ def number(value: Any) -> float | None:
 
 def parse(text: str) -> float | None:
     """A number in text; "NA", "" and words are none."""
-    text = text.strip()
+    text = text.strip().removesuffix("%")
     if not text or "_" in text:
         return None
     try:

@@ -75,7 +75,7 @@ def _is_header(names: Sequence[str], line: str) -> bool:
 def _fits(names: Sequence[str], cells: Sequence[str], line: str) -> bool:
     if NAMED_VALUE.search(line.split(",")[0]) and "," not in line:
         return False
-    numbers = sum(parse(c) is not None for c in cells)
+    numbers = sum(parse(c.replace(",", ".")) is not None for c in cells)
     empty = sum(not c for c in cells)
     return len(cells) >= 2 and abs(len(cells) - len(names)) <= max(1, len(names) // 2) and numbers >= 1 and numbers + empty >= len(cells) / 2
 
