@@ -137,3 +137,10 @@ def test_a_sick_one_is_found_on_the_users_line(
 def test_accelerate_launch(sickbay: Sickbay, tmp_path: Path) -> None:
     found = diagnosis(sickbay, tmp_path, ACCELERATE, "accelerate", "launch", "--cpu", "--num_processes", "1")
     assert found["verdict"] == "healthy" and found["run"]["steps"] == 128
+
+
+def test_accelerate_loads_a_batch_ahead_and_the_right_sample_is_named(sickbay: Sickbay, tmp_path: Path) -> None:
+    sick = ACCELERATE.replace("x = torch.randn(1024, 10)\n", "x = torch.randn(1024, 10)\nx[777, 3] = float('nan')\n")
+    first = diagnosis(sickbay, tmp_path, sick)["diagnoses"][0]
+    assert first["cause"] == "nonfinite-input"
+    assert "sample 777 of the data set" in first["evidence"][0]["text"]

@@ -1,4 +1,4 @@
-"""Each bead's colour two places further along the string."""
+"""The colour that belongs to each bead of the mirrored string."""
 from dataclasses import dataclass
 
 import torch
@@ -36,7 +36,7 @@ def fit(s):
     schedule = torch.optim.lr_scheduler.LambdaLR(opt, lambda i: min(1.0, (i + 1) / s.warmup) * (1 - i / (2 * s.steps)))
     for step in range(s.steps):
         x = torch.randint(0, s.colours, (16, s.length))
-        loss = nn.functional.cross_entropy(model(x).flatten(0, 1), x.roll(-2, 1).flatten())
+        loss = nn.functional.cross_entropy(model(x).flatten(0, 1), ((5 * x.flip(1) + 1) % s.colours).flatten())
         opt.zero_grad()
         loss.backward()
         opt.step()

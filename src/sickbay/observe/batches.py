@@ -69,7 +69,10 @@ class BatchWatch(Observer):
         self.loaders: list[LoaderEntry] = []
         self.iterators: dict[int, tuple[Any, LoaderEntry]] = {}
         self.current: LoaderEntry | None = None
-        self.indices: Any = None
+        self.newest: Any = None
+        """The data set indices of the newest batch, where a loader drew them,"""
+        self.before: Any = None
+        """...and of the one before it."""
         self.labels = LabelWatch(session)
         self.scale: list[torch.Tensor] = []
         self.scale_fact: facts.InputScale | None = None
@@ -112,7 +115,12 @@ class BatchWatch(Observer):
         self.current.batches += 1
         self.session.loader = found[1].index
         drawn = self.session.drawn.get(id(iterator))
-        self.indices = drawn.popleft() if drawn else None
+        self.before, self.newest = self.newest, drawn.popleft() if drawn else None
+
+    @property
+    def indices(self) -> Any:
+        """The data set indices of the batch that the model is given: some trainers load one ahead."""
+        return self.before if self.session.loads_ahead else self.newest
 
     # -- the model's door ---------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class BlackboxWatch(Observer):
             return
         if self.batches is None:
             self.batches = next((o for o in self.session.observers if isinstance(o, BatchWatch)), None)
-        self.loaded.load(batch, self.batches.indices if self.batches is not None else None, self.session.backwards)
+        self.loaded.load(batch, self.batches.newest if self.batches is not None else None, self.session.backwards)
 
     def forward_begins(self, call: ForwardCall) -> None:
         if not call.grad or self.over:
@@ -77,6 +77,7 @@ class BlackboxWatch(Observer):
             self.rng = _random.get_state()
             if self.loaded.steps < LOOKS and self.loaded.newest is not None:
                 self.loaded.look((call.args, call.kwargs))
+                self.session.loads_ahead = self.loaded.ahead
         self.calls.append((call.module, call.args, call.kwargs))
         if len(self.calls) > (MOST_CALLS if training else 1):
             del self.calls[0]

@@ -8,6 +8,7 @@ stored on the user's objects).
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import threading
 import time
@@ -180,8 +181,6 @@ def _losses(session: Session, patches: Patches) -> None:
                 # Under our own tracing, torch calls the (patched) function a second time from inside.
                 if is_compiling() or depth or session.busy or session.off or not session.mine():
                     return original(*args, **kwargs)
-                if session.nap is not None and session.train_mode and is_grad_enabled():
-                    return original(*args, **kwargs)
                 if inside_transform():
                     session.limit("losses inside torch.func transforms", "their values are not numbers yet while they are computed")
                     return original(*args, **kwargs)
@@ -190,11 +189,11 @@ def _losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
+                if session.asleep and session.train_mode and is_grad_enabled() and not _broken(output):
+                    return output
                 with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
-                    training = session.asleep and session.train_mode and isinstance(output, torch.Tensor) and output.requires_grad
-                    call = None if training else _loss_call(name, args, kwargs, output)
-                if not training:
-                    session.fire("loss_called", call)
+                    call = _loss_call(name, args, kwargs, output)
+                session.fire("loss_called", call)
                 return output
 
             return loss_function
@@ -203,6 +202,14 @@ def _losses(session: Session, patches: Patches) -> None:
 
     for name in LOSSES:
         patches.wrap(F, name, around(name))
+
+
+def _broken(loss: Any) -> bool:
+    """A loss that is not finite: on a step that is slept through the script may leave it out, and nobody would know."""
+    if type(loss) is not torch.Tensor:
+        return False
+    with torch._C.DisableTorchFunction():
+        return loss.is_cpu and not loss.dim() and not math.isfinite(loss.item())
 
 
 def _loss_call(name: str, args: Any, kwargs: Any, output: Any) -> LossCall | None:

@@ -23,10 +23,11 @@ from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_o
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-COLUMNS = 256
+COLUMNS = 96
 MOST_ROWS = 100_000
 """Training rows that are remembered; of each evaluation a fifth of that."""
-MOST_STEPS = 4000
+EVERY_STEPS = 256
+"""Training rows are looked at on each of the first steps, and then on sampled ones: enough for all of a small data set."""
 MOST_MEASURED = 64
 """Batches over which features are measured."""
 MOST_EVALUATIONS, MOST_MODELS = 8, 8
@@ -121,7 +122,7 @@ class SampleWatch(Observer):
 
     def forward_begins(self, call: ForwardCall) -> None:
         training = call.module.training and call.grad
-        if (training and self.session.step > MOST_STEPS) or (call.grad and not training):
+        if (training and self.session.step >= EVERY_STEPS and not self.session.sampled) or (call.grad and not training):
             return
         x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
         if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:

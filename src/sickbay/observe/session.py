@@ -115,6 +115,8 @@ class Session:
         self.loader: int | None = None
         """Index of the loader that the newest batch came from."""
         self.train_loader: int | None = None
+        self.loads_ahead = False
+        """The newest batch is the next step's (see loaded.py)."""
         self.trace: Trace | None = None
         self.sites: dict[Any, Site] = {}
         self.site: Site | None = None
