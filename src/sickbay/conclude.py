@@ -32,8 +32,9 @@ from dataclasses import replace
 from sickbay.causes.coverage import not_checked
 from sickbay.causes.crashes import crash_of, killed_the_run
 from sickbay.causes.evidence import at, first_place, located, times
-from sickbay.causes.health import alarm, describe
+from sickbay.causes.health import alarm, describe, of_curves
 from sickbay.causes.registry import Cause, catalogue
+from sickbay.causes.shapes import shapes, told
 from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Verdict
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs
@@ -59,7 +60,16 @@ def diagnose(record: Record, summary: RunSummary | None = None) -> Diagnosis:
     firm = [s for s in roots if s.certainty != "possible"]
     verdict, reason = _verdict(record, signs, roots)
     shown = firm if verdict == "sick" else roots if verdict == "undecided" else []
-    return Diagnosis(verdict, reason, tuple(shown[:MOST_CAUSES]), signs.all, (*failures, *not_checked(record)), summary or _summary(record))
+    seen = shapes(record, signs, [s.cause for s in firm]) if record.facts.log is not None else ()
+    return Diagnosis(
+        verdict,
+        reason,
+        tuple(shown[:MOST_CAUSES]),
+        told(signs) if seen else signs.all,
+        (*failures, *not_checked(record)),
+        summary or _summary(record),
+        seen,
+    )
 
 
 def _examine(record: Record, signs: Signs) -> tuple[list[Suspicion], list[NotChecked]]:
@@ -172,6 +182,8 @@ def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verd
     best = roots[0] if roots else None
     if best is not None and best.certainty != "possible":
         return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots)
+    if record.facts.log is not None:
+        return _logged(record, signs)
     if not _trains(record):
         return _untrained(record)
     crash = crash_of(record)
@@ -190,6 +202,21 @@ def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verd
             f"only {times(record.facts.run.steps, 'step')} were seen, and nothing was wrong in them; {ENOUGH_STEPS} or more would show how training goes",
         )
     return "healthy", describe(record, signs)
+
+
+def _logged(record: Record, signs: Signs) -> tuple[Verdict, str]:
+    """Of a log only the curves are known: a bad shape without a cause that curves can show is undecided, never healthy."""
+    shape = shapes(record, signs, ())[0]
+    if shape == "healthy":
+        return "healthy", describe(record, signs)
+    if shape == "too-short":
+        return "undecided", "the log holds too few values to see how training goes; a dozen or more would show it"
+    if shape == "unclear":
+        return (
+            "undecided",
+            "the log holds no training loss whose curve says how training goes; log the loss, or name its column with --map loss=COLUMN",
+        )
+    return "undecided", of_curves(record, signs)
 
 
 def _killed(record: Record) -> str:

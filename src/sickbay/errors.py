@@ -7,6 +7,7 @@
     │   ├── RecordNotFound       no such run or file
     │   ├── NotARecord           the file is something else, empty or damaged beyond reading
     │   └── RecordVersionError   written by a newer sickbay with another schema
+    ├── LogError                 another tool's log cannot be read
     └── UnknownCause             no cause of that name or code
 
 A message says what was wrong (with the value), what was expected, and what to do next.
@@ -41,6 +42,10 @@ class NotARecord(RecordError):
 
 class RecordVersionError(RecordError):
     """The record was written with another version of the schema."""
+
+
+class LogError(SickbayError):
+    """A log of another tool cannot be read, or holds nothing that can be judged."""
 
 
 class UnknownCause(SickbayError):

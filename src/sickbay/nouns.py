@@ -158,3 +158,5 @@ class Diagnosis:
     signs: tuple[Sign, ...]
     not_checked: tuple[NotChecked, ...]
     run: RunSummary
+    shapes: tuple[str, ...] = ()
+    """Of a log that another tool wrote: the shape of its curves in a word, the one that says most first (`causes/shapes.py`)."""

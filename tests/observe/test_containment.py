@@ -23,7 +23,9 @@ from sickbay.record.reader import read_record
 from sickbay.record.writer import RecordWriter
 from sickbay.settings import Settings
 
-LISTENED = [(kind.name, moment) for kind in observers() for moment in MOMENTS if hasattr(kind, moment) and moment not in ("napped", "gradients_broken")]
+LISTENED = [
+    (kind.name, moment) for kind in observers() for moment in MOMENTS if hasattr(kind, moment) and moment not in ("napped", "gradients_broken")
+]
 """All but what comes only after a nap (see test_naps.py) or when a gradient is not finite (see test_forensics_gradients.py)."""
 
 

@@ -31,6 +31,8 @@ def _unseen(record: Record) -> Iterator[NotChecked]:
     facts = record.facts
     if not any(len(s) for s in record.series_like("loss/eval")):
         yield NotChecked("overfitting", "no validation loss was seen")
+    if facts.log is not None:
+        return  # its limits say it all: the program was not seen
     if facts.losses and not any(loss.heads for loss in facts.losses):
         yield NotChecked("what enters the loss function", "the loss is hand-written: none of PyTorch's loss functions was called")
     if facts.labels is None and facts.run.steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sickbay.causes.parameters import mostly_loaded
+from sickbay.causes.shapes import first_sign
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -45,6 +46,22 @@ def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
     return long_enough and validation_flat and not any(h.classes for h in (loss.heads if loss else ()))
 
 
+IN_A_LOG = LOOK_AT | {
+    "loss-spikes": "whether the same samples, a burst of gradients or the learning rate throws it up shows only in a run that is watched: `sickbay run`",
+    "oscillating-loss": "a run with a tenth of the learning rate would tell whether the steps are too large",
+    "early-plateau": "a run with another learning rate or a larger model would tell whether more can be reached",
+    "nonfinite-loss": "`sickbay run` on the script finds the operation and the batch that was first not finite",
+}
+
+
+def of_curves(record: Record, signs: Signs) -> str:
+    """What alarms in a log, and what would decide why."""
+    sign = first_sign(signs)
+    if sign is None:
+        return "the curves look odd, and they do not say why"
+    return f"{sign.text}; a log does not say why: {IN_A_LOG.get(sign.name, 'watch the script with `sickbay run`')}"
+
+
 def describe(record: Record, signs: Signs) -> str:
     """Why a run is called healthy, in numbers."""
     return f"{_losses(record)}; {_ranges(record)}"
@@ -55,13 +72,14 @@ def _losses(record: Record) -> str:
     steps = record.facts.run.steps or record.facts.run.backwards
     if not curves:
         return f"nothing is wrong in {steps:,} steps"
+    over = f"{record.facts.run.epochs:,} epochs" if record.facts.log is not None and record.facts.log.axis == "epoch" else f"{steps:,} steps"
     if adversarial(record):
         ends = ", ".join(f"{end(c).value:.3g}" for c, _ in curves[:3])
-        return f"{len(curves)} losses hold each other in check over {steps:,} steps (last {ends})"
+        return f"{len(curves)} losses hold each other in check over {over} (last {ends})"
     c, _ = max(curves, key=lambda pair: len(pair[0]))
     first, last = start(c), end(c)
     verb = "fell" if last.value < first.value - 2 * (first.error + last.error) else "went"
-    return f"loss {verb} from {first.value:.3g} to {last.value:.3g} over {steps:,} steps"
+    return f"loss {verb} from {first.value:.3g} to {last.value:.3g} over {over}"
 
 
 def _ranges(record: Record) -> str:
@@ -70,6 +88,8 @@ def _ranges(record: Record) -> str:
         for word, family in (("gradients", "grad_norm"), ("updates", "update_ratio"), ("activations", "activation_dead"))
         if len(record.family(family).steps)
     ]
+    if record.facts.log is not None:
+        return "its curves show nothing wrong" + (", and validation follows" if record.series_like("loss/eval") else "")
     if not seen:
         return "no cause was found in what was observed"
     words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"

@@ -15,6 +15,7 @@ from typing import Any
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
+from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -85,6 +86,7 @@ __all__ = [
     "Limit",
     "LinearMap",
     "Loader",
+    "Log",
     "LogitsThroughSoftmax",
     "Loss",
     "LossSpike",
@@ -109,6 +111,7 @@ __all__ = [
     "SignalGrowth",
     "Spikes",
     "StateLoad",
+    "Taken",
     "TensorKept",
     "Timeline",
     "Values",
@@ -164,6 +167,8 @@ class Facts:
     first_losses: tuple[FirstLoss, ...] = ()
     checkpoints: tuple[CheckpointRead, ...] = ()
     state_loads: tuple[StateLoad, ...] = ()
+    log: Log | None = None
+    """Only in the record of a run that another tool logged."""
 
 
 def places_in(fact: Any) -> Iterator[Place]:

@@ -189,7 +189,10 @@ def _not_checked(page: Page, view: View) -> None:
 
 
 def _footer(page: Page, view: View) -> None:
-    page.prose(view.run.overhead, indent=13, label="Overhead", style="dim")
+    for label, text in view.log:
+        page.prose(text, indent=13, label=label, style="dim", hang=15)
+    if view.run.overhead:
+        page.prose(view.run.overhead, indent=13, label="Overhead", style="dim")
     if view.run.folder:
         page.line(("Record".ljust(13), "dim"), (view.run.folder, "dim"))
     if view.incident:

@@ -28,6 +28,7 @@ from sickbay.report.layers import (
     parameter_rows,
     time_shares,
 )
+from sickbay.report.log_lines import log_lines
 from sickbay.report.tables import Table, environment, loaders, losses, optimizers, run_facts
 
 EXCERPTS = 3
@@ -135,6 +136,8 @@ class View:
     """What was kept of the first step that was not finite, in a sentence; "" if there was none."""
     incident_command: str
     """...and what shows it."""
+    log: tuple[tuple[str, str], ...] = ()
+    """Where the numbers come from, if another tool logged them: label and text of each line."""
 
 
 def build(diagnosis: Diagnosis, record: Record) -> View:
@@ -151,7 +154,7 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         causes=tuple(_cause(c, rank, diagnosis, record, drawn) for rank, c in enumerate(diagnosis.causes, 1)),
         signs=_signs(diagnosis),
         not_checked=_not_checked(diagnosis, record),
-        next=_next(diagnosis, run),
+        next=_next(diagnosis, run) if record.facts.log is None else _next_of_log(diagnosis),
         charts=drawn,
         heat_maps=heat_maps(record),
         parameters=parameters,
@@ -169,6 +172,7 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         time=time_shares(record),
         incident=incident.summary(kept) if (kept := record.facts.incident) is not None else "",
         incident_command=f"sickbay incident {run.name}" if kept is not None else "",
+        log=log_lines(record),
     )
 
 
@@ -295,6 +299,13 @@ def _next(diagnosis: Diagnosis, run: RunView) -> tuple[tuple[str, str], ...]:
     return ((f"sickbay report {run.name} -o report.html", "the curves and layers behind this verdict"),)
 
 
+def _next_of_log(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+    watched = (("sickbay run train.py", "watches the script itself and sees layers, gradients, data and code"),)
+    if diagnosis.causes:
+        return ((f"sickbay explain {words.clean(diagnosis.causes[0].cause)}", "what it is, how we know, false alarms, fixes"), *watched)
+    return watched if diagnosis.verdict != "healthy" else ()
+
+
 def _run(diagnosis: Diagnosis, record: Record) -> RunView:
     summary, facts = diagnosis.run, record.facts.run
     script = words.relative(summary.script or facts.script, facts.cwd)
@@ -305,13 +316,20 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
         report=words.here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
         script=script,
         command=" ".join((script, *(words.clean(a) for a in facts.argv[1:]))),
-        steps=words.count(summary.steps, "step") + epochs,
-        duration=words.duration(summary.seconds),
-        ended=_ended(diagnosis, record),
-        overhead=_overhead(diagnosis, record),
+        steps=_length(record, words.count(summary.steps, "step") + epochs),
+        duration=words.duration(summary.seconds) if record.facts.log is None else "",
+        ended=_ended(diagnosis, record) if record.facts.log is None else "",
+        overhead=_overhead(diagnosis, record) if record.facts.log is None else "",
         loss=_loss(record),
         date=time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started)) if facts.started > 0 else "",
     )
+
+
+def _length(record: Record, text: str) -> str:
+    log = record.facts.log
+    if log is None or log.axis == "step":
+        return text
+    return words.count(record.facts.run.steps, "epoch" if log.axis == "epoch" else "logged value")
 
 
 def _exists(path: Path) -> bool:

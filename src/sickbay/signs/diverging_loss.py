@@ -1,4 +1,4 @@
-"""The loss rises far above its start and stays there, or grows without bound."""
+"""The loss rises far above its start and stays there, grows without bound, or loses for good what it had won."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, end, noise, start
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.curves import Curve, best, end, noise, start
+from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 
 # Three times its start, for the last fifth of the run without one value back at the start: curricula, warm-ups and noisy
@@ -18,6 +18,9 @@ FACTOR = 3.0
 NOISES = 10.0
 # A hundredfold rise within the last values before NaN or the end of the run is growth without bound, however few steps there were.
 EXPLODING = 100.0
+# In a log, whose values are means: half of all that was won is lost again, and more than the best level once more.
+LOST = 0.5
+RELAPSE = 1.0
 
 
 @sign("diverging-loss")
@@ -25,17 +28,19 @@ def diverging_loss(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
         first, last = _start(c), end(c, 0.2)
         exploding = _explodes(c, first)
-        if not exploding and not _stays_high(c, first, last.value):
+        lost = record.facts.log is not None and _lost(c)
+        if not exploding and not lost and not _stays_high(c, first, last.value, enough(record, 15, 5)):
             continue
         top = float(np.max(c.values))
         since = int(c.steps[np.flatnonzero(c.values <= max(first, FACTOR * first))[-1]]) if np.any(c.values <= FACTOR * first) else int(c.steps[0])
+        fell = f"first falls to {float(np.min(c.values)):.4g}, then " if lost else ""
         yield Sign(
             name="diverging-loss",
             where=c.name,
             steps=(since, int(c.steps[-1])),
             strength=1.0 if exploding else share(last.value / max(first, 1e-12), 1.0, 10.0),
             numbers={"start": first, "end": last.value, "highest": top, "exploding": float(exploding)},
-            text=f"the loss {'explodes' if exploding else 'rises'} from {first:.4g} to {float(c.values[-1]):.4g} (highest {top:.4g})",
+            text=f"the loss {fell}{'explodes' if exploding else 'rises'} from {first:.4g} to {float(c.values[-1]):.4g} (highest {top:.4g})",
         )
 
 
@@ -44,10 +49,24 @@ def _start(c: Curve) -> float:
     return min(start(c).value, float(c.values[0])) if len(c) < 30 else start(c).value
 
 
-def _stays_high(c: Curve, first: float, last: float) -> bool:
-    tail = c.values[-max(5, len(c) // 5) :]
+def _stays_high(c: Curve, first: float, last: float, minimum: int) -> bool:
+    tail = c.values[-max(min(5, len(c) // 2), len(c) // 5) :]
     early = noise(c.values[: max(10, len(c) // 10)])  # the noise of the end has grown with the loss
-    return len(c) >= 15 and last > FACTOR * first + NOISES * early and float(np.min(tail)) > first
+    if 2 <= len(c) < 15 and np.median(np.diff(c.values)) > 0:
+        early = 0.0  # few values that climb on and on: their differences are the climb
+    return len(c) >= minimum and last > FACTOR * first + NOISES * early and float(np.min(tail)) > first
+
+
+def _lost(c: Curve) -> bool:
+    """It had fallen, and for the last sixth of the run it is back up, beyond any noise."""
+    if len(c) < 8:
+        return False
+    low, first = best(c), start(c)
+    tail = c.values[-max(3, len(c) // 6) :]
+    level = float(np.median(tail))
+    won = max(first.value - low.value, 0.0)
+    back = float(np.min(tail)) > low.value + LOST / 2 * won + 4 * c.noise and level > low.value + LOST * won
+    return back and level > (1 + RELAPSE) * low.value and level - low.value > 6 * c.noise
 
 
 def _explodes(c: Curve, first: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import end, fell, level, start, trend_share
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 
 MINIMUM_STEPS = 100
@@ -20,11 +20,11 @@ DONE = 0.1
 @sign("early-plateau")
 def early_plateau(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
-        if len(c) < MINIMUM_STEPS or not fell(c):
+        if len(c) < enough(record, MINIMUM_STEPS, 12) or not fell(c):
             continue
         first, last = start(c), end(c)
         middle = level(c.values[len(c) // 2 :][: max(5, len(c) // 10)], c.noise)
-        if last.value > HIGH * first.value and trend_share(c) < DONE and last.value < first.value + 4 * first.error:
+        if last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error:
             yield Sign(
                 name="early-plateau",
                 where=c.name,

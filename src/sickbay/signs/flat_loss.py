@@ -9,12 +9,14 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import end, fell, start
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.curves import Curve, end, fell, start
+from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 
 MINIMUM_STEPS = 30
 """Below this, warm-up and noise hide any descent."""
+FEW, UNMOVED = 4, 0.02
+"""Of four to seven values of a log only those tell that all lie within 2 % of each other."""
 RISE = 1.5
 """Above this times its start it is not flat: `diverging-loss` looks at that."""
 
@@ -23,7 +25,13 @@ RISE = 1.5
 def flat_loss(record: Record) -> Iterator[Sign]:
     for c, loss in judged_losses(record):
         first, last = start(c), end(c)
-        if len(c) < MINIMUM_STEPS or fell(c) or last.value > RISE * first.value + 4 * last.error or first.value == 0:
+        if (
+            len(c) < enough(record, MINIMUM_STEPS, FEW)
+            or _unclear(c)
+            or _fell(record, c)
+            or last.value > RISE * first.value + 4 * last.error
+            or first.value == 0
+        ):
             continue
         classes = next((h.classes for h in (loss.heads if loss else ()) if h.function == "cross_entropy" and h.classes), None)
         chance = f"; guessing among {classes} classes gives {math.log(classes):.3g}" if classes and classes > 1 else ""
@@ -35,3 +43,12 @@ def flat_loss(record: Record) -> Iterator[Sign]:
             numbers={"start": first.value, "end": last.value, "lowest": float(np.min(c.values)), "noise": c.noise},
             text=f"the loss does not fall: {first.value:.4g} at the start, {last.value:.4g} at step {c.steps[-1]} (noise {c.noise:.2g}{chance})",
         )
+
+
+def _fell(record: Record, c: Curve) -> bool:
+    """In a log 3 % are a descent too if they are far beyond the noise: fine-tuning often wins no more."""
+    return fell(c) or (record.facts.log is not None and fell(c, share=0.03, errors=8.0))
+
+
+def _unclear(c: Curve) -> bool:
+    return len(c) < 2 * FEW and float(np.ptp(c.values)) > UNMOVED * abs(float(c.values[0]))

@@ -39,8 +39,16 @@ def judged_losses(record: Record) -> Iterator[tuple[Curve, Loss | None]]:
             yield c, loss
 
 
+def enough(record: Record, steps: int, values: int = 8) -> int:
+    """How many values of a curve a sign needs: `steps` of a run that was watched step by step; `values` of a log, whose values are
+    means over epochs or logging intervals and hold as much as hundreds of steps."""
+    return steps if record.facts.log is None else min(steps, values)
+
+
 def adversarial(record: Record) -> bool:
     """Whether two losses with different optimizers are trained side by side (GAN, actor and critic)."""
+    if record.facts.log is not None:
+        return record.facts.log.contested
     spans = {index(s): (int(s.steps[0]), int(s.steps[-1])) for s in record.series_like("loss/train") if len(s)}
     owned = [x for x in record.facts.losses if x.optimizers]
     for i, a in enumerate(owned):

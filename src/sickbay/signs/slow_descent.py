@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import end, fall, start, trend_share
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 
 MINIMUM_STEPS = 100
@@ -20,10 +20,10 @@ STILL_FALLING = 0.3
 @sign("slow-descent")
 def slow_descent(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
-        if len(c) < MINIMUM_STEPS:
+        if len(c) < enough(record, MINIMUM_STEPS, 10):
             continue
         first, last, (drop, error), late = start(c), end(c), fall(c), trend_share(c)
-        if drop > 4 * error and last.value > REMAINS * first.value and late > STILL_FALLING:
+        if drop > 4 * error and last.value > REMAINS * first.value > 0 and late > STILL_FALLING:
             yield Sign(
                 name="slow-descent",
                 where=c.name,

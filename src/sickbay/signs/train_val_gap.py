@@ -17,6 +17,13 @@ MATTERS = 0.1
 """A gap of less than a tenth of the untrained loss is no gap worth telling, whatever the ratio (0.001 against 0.02)."""
 
 
+def _late_fall(values: np.ndarray) -> float:
+    """How much the second half of the evaluations improved, as a share of the level in the middle."""
+    third = max(1, len(values) // 6)
+    middle, last = float(np.median(values[len(values) // 2 - third // 2 :][:third])), float(np.median(values[-third:]))
+    return (middle - last) / middle if middle > 0 else 0.0
+
+
 @sign("train-val-gap")
 def train_val_gap(record: Record) -> Iterator[Sign]:
     for c in comparisons(record):
@@ -30,6 +37,6 @@ def train_val_gap(record: Record) -> Iterator[Sign]:
                 where=c.validation.name,
                 steps=(int(c.validation.steps[0]), int(c.validation.steps[-1])),
                 strength=share(gap / c.begin, 0.0, 1.0),
-                numbers={"train": train, "validation": validation},
+                numbers={"train": train, "validation": validation, "late_fall": _late_fall(c.validation.values)},
                 text=f"training loss ends at {train:.4g}, validation loss at {validation:.4g}, and the gap has widened",
             )

@@ -21,6 +21,8 @@ STEADY = 0.6
 """Rank correlation with time after the turn; noise alone gives about 0, and 0.6 by chance in few short stretches only."""
 LASTING = 0.25
 """The best evaluation lies before the last quarter of the run: with early stopping and patience the turn is short."""
+FEW = 6
+"""So few evaluations of a log are taken as they are; a rise from one to the next, without exception, is then a rise."""
 TRAIN_FALLS = 0.1
 """Training loss fell by a further tenth after the turn; if it did not, the model drifts, it does not memorise."""
 
@@ -28,12 +30,14 @@ TRAIN_FALLS = 0.1
 @sign("val-rising")
 def val_rising(record: Record) -> Iterator[Sign]:
     for c in comparisons(record):
-        values = smoothed(c.validation.values)
+        few = record.facts.log is not None and len(c.validation) <= FEW
+        values = c.validation.values if few else smoothed(c.validation.values)
         turn = int(np.argmin(values))
-        best, last = float(values[turn]), float(np.median(values[-max(2, len(values) // 6) :]))
+        best, last = float(values[turn]), float(values[-1] if few else np.median(values[-max(2, len(values) // 6) :]))
         rise, won = last - best, c.begin - best
-        substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and _beyond_noise(c.validation, turn, rise)
-        lasting = len(values) - 1 - turn >= max(3, LASTING * len(values))
+        clear = _beyond_noise(c.validation, turn, rise) or (few and bool(np.all(np.diff(values[turn:]) > 0)))
+        substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and clear
+        lasting = len(values) - 1 - turn >= max(min(3, len(values) // 2 + 1) if few else 3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         if substantial and lasting and train_to < (1 - TRAIN_FALLS) * train_from:
             yield _sign(c, turn, best, last, won, (train_from, train_to))

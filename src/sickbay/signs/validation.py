@@ -9,10 +9,12 @@ import numpy as np
 
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, curve, start
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_EVALUATIONS = 5
 """Fewer points have no trend that chance could not give."""
+FEW_EVALUATIONS = 3
+"""In a log each stands for an epoch or so; three that rise while training falls say something already."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,11 @@ def comparisons(record: Record) -> Iterator[Comparison]:
         return
     for series in record.series_like("loss/eval"):
         c = curve(series)
-        if len(c) >= MINIMUM_EVALUATIONS and c.nonfinite == 0 and float(np.min(c.values)) >= 0:
+        if (
+            len(c) >= enough(record, MINIMUM_EVALUATIONS, FEW_EVALUATIONS)
+            and (c.nonfinite == 0 or record.facts.log is not None)
+            and float(np.min(c.values)) >= 0
+        ):
             first, untrained = float(c.values[0]), start(train).value
             yield Comparison(c, train, _levels(c, train), max(untrained, first), first < 2.5 * untrained)
 
@@ -43,9 +49,11 @@ def comparisons(record: Record) -> Iterator[Comparison]:
 def _levels(validation: Curve, train: Curve) -> np.ndarray:
     """Training loss at each evaluation: the median of the steps since the evaluation before it."""
     edges = np.searchsorted(train.steps, validation.steps, side="right")
+    counts = np.diff(edges, prepend=0)
     out = np.full(len(edges), np.nan)
-    for i, high in enumerate(edges):
-        low = edges[i - 1] if i else 0
+    out[counts == 1] = train.values[edges[counts == 1] - 1]
+    for i in np.flatnonzero(counts != 1):
+        high, low = edges[i], edges[i] - counts[i]
         if high > low:
             out[i] = np.median(train.values[low:high])
         elif i:

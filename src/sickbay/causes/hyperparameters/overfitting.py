@@ -47,6 +47,13 @@ APART = 0.5
 """Training loss below half of validation loss: what is memorised shows as a gap."""
 
 
+APART_IN_LOGS = 0.8
+CLEAR_RISE = 0.2
+FAR_APART = 3.0
+STANDS = 0.02
+"""Validation improved by less than 2 % over the second half of the run."""
+
+
 @cause(
     code="H403",
     level="hyperparameters",
@@ -56,14 +63,24 @@ APART = 0.5
     cure="early-stop",
 )
 def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
-    for sign in _turns(signs)[:1]:
+    turns = _turns(signs, logged=record.facts.log is not None)
+    for sign in turns[:1]:
         yield from_sign("strong", sign)
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
+    if not turns and record.facts.log is not None:
+        yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
 
 
-def _turns(signs: Signs) -> list[Sign]:
+def _memorised(n: Mapping[str, float]) -> bool:
+    """A log's validation loss that stands, or rises too little to be called a turn, far above a training loss that goes on falling."""
+    return n["validation"] > FAR_APART * n["train"] and n["late_fall"] < STANDS
+
+
+def _turns(signs: Signs, *, logged: bool) -> list[Sign]:
     def memorised(n: Mapping[str, float]) -> bool:
-        return n["won"] > LEARNED * (n["best"] + n["won"]) and n["train_end"] < APART * n["end"]
+        # A log's first evaluation often comes after a whole epoch, when all that generalises has been learned already.
+        learned = n["won"] > LEARNED * (n["best"] + n["won"]) or (logged and n["end"] > (1 + CLEAR_RISE) * n["best"])
+        return learned and n["train_end"] < (APART_IN_LOGS if logged else APART) * n["end"]
 
     return [s for s in signs.named("val-rising") if memorised(s.numbers)]
 

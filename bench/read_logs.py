@@ -1,0 +1,83 @@
+"""How fast logs of other tools are read, and in how much memory: a CSV table and a text log, beside `csv` and pandas on the same file.
+
+    python bench/read_logs.py [MEGABYTES] [FOLDER]
+
+Each reader runs in a process of its own; time is from the file to a record (or to columns of floats), memory is the process's peak.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+READERS = {
+    "sickbay, csv": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
+    "sickbay, csv with diagnosis": "from pathlib import Path; from sickbay.record.foreign import read_log; from sickbay.conclude import diagnose; print(diagnose(read_log(Path(PATH))[0]).verdict)",
+    "csv, rows only": "import csv; print(sum(1 for _ in csv.reader(open(PATH))))",
+    "csv, to floats": "import csv\nrows = csv.reader(open(PATH)); next(rows); a = [list(map(float, r)) for r in rows]; print(len(a))",
+    "pandas": "import pandas; print(len(pandas.read_csv(PATH)))",
+    "sickbay, text": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
+}
+
+
+def write_csv(path: Path, size: int) -> None:
+    with path.open("w") as f:
+        f.write("step,epoch,loss,val_loss,lr,grad_norm\n")
+        step = 0
+        while f.tell() < size:
+            f.write(
+                "".join(
+                    f"{i},{i // 5000},{0.5 + 2 * math.exp(-i / 1e5) + (i * 7919 % 1000) / 9000:.9f},{0.6 + 2 * math.exp(-i / 1e5):.9f},{3e-4:.9f},{1 + i % 7:.9f}\n"
+                    for i in range(step, step + 10_000)
+                )
+            )
+            step += 10_000
+
+
+def write_text(path: Path, size: int) -> None:
+    with path.open("w") as f:
+        step = 0
+        while f.tell() < size:
+            f.write(
+                "".join(
+                    f"2025-08-18 21:59:10,112 - INFO - iter {i}: loss {0.5 + 2 * math.exp(-i / 1e5) + (i * 7919 % 1000) / 9000:.4f}, lr 3.0e-04, time 23.45ms, mfu 1.23%\n"
+                    for i in range(step, step + 10_000)
+                )
+            )
+            step += 10_000
+
+
+def measure(code: str, path: Path) -> tuple[float, float] | None:
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", f"PATH = {str(path)!r}\n{code}"], capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - started
+    if done.returncode:
+        return None
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def main() -> None:
+    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+        table, text = Path(folder, "metrics.csv"), Path(folder, "train.log")
+        write_csv(table, megabytes * 10**6)
+        write_text(text, megabytes * 10**6)
+        print(f"{'reader':30} {'seconds':>8} {'MB/s':>8} {'peak MB so far':>15}")
+        for name, code in sorted(
+            READERS.items(), key=lambda item: "floats" in item[0] or "pandas" in item[0]
+        ):  # the hungry ones last: peaks only grow
+            path = text if "text" in name else table
+            found = measure(code, path)
+            if found is None:
+                print(f"{name:30} not installed")
+            else:
+                print(f"{name:30} {found[0]:8.2f} {path.stat().st_size / 1e6 / found[0]:8.1f} {found[1]:15.0f}")
+
+
+if __name__ == "__main__":
+    main()

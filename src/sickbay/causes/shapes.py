@@ -1,0 +1,89 @@
+"""The shape of a run's curves in a word, as a person who looks at the plot would say it. For logs, where curves are all there is.
+
+| shape | what says it | verdict |
+|---|---|---|
+| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
+| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick |
+| `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
+| `spikes` | sign `loss-spikes` | undecided |
+| `train-val-mismatch` | sign `val-flat-from-start` | undecided |
+| `oscillating` | sign `oscillating-loss` | undecided |
+| `plateau` | sign `early-plateau` | undecided |
+| `too-short` | fewer than four values | undecided |
+| `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
+| `healthy` | none of these | healthy |
+
+Beside the first, further shapes may hold: `underfitting-short-training` (still falling fast at the end) and `validation-easier-than-training`
+(validation below training all the way) are true of many healthy runs and stand second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.nouns import Sign
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import curve, fall, trend_share
+from sickbay.signs.losses import adversarial, judged_losses, training_losses
+from sickbay.signs.validation import comparisons
+
+FEWEST = 4
+MOSTLY = 0.8
+STILL_FALLING = 0.3
+BY_SIGN = {
+    "nonfinite-loss": "diverged-nan",
+    "diverging-loss": "diverged-nan",
+    "nonfinite-gradient": "diverged-nan",
+    "overfitting": "overfitting",
+    "flat-loss": "flat-not-learning",
+    "loss-spikes": "spikes",
+    "val-flat-from-start": "train-val-mismatch",
+    "oscillating-loss": "oscillating",
+    "early-plateau": "plateau",
+}
+"""In the order of how much they say: a run that diverged is not also flat, one that overfits may well have spiked before."""
+
+
+def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ...]:
+    """Every shape that the curves of a log have, the one that says most first."""
+    found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
+    if not found:
+        found = ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["unclear"]
+    return tuple(dict.fromkeys([*found, *_besides(record)]))
+
+
+def told(signs: Signs) -> tuple[Sign, ...]:
+    """The signs of a log, those behind its shape first."""
+    order = list(BY_SIGN)
+    return tuple(sorted(signs.all, key=lambda s: order.index(s.name) if s.name in order else len(order)))
+
+
+def first_sign(signs: Signs) -> Sign | None:
+    """The sign behind the first shape, if it is a sign that says it."""
+    return next((s for name in BY_SIGN for s in signs.named(name)), None)
+
+
+def _falls(record: Record) -> bool:
+    """Whether there is a training loss that goes down. One that ought to and does not would have been called flat: this asks the others."""
+    if adversarial(record):
+        return True
+    curves = [c for c, _ in training_losses(record) if len(c)]
+    judged = {c.name for c, _ in judged_losses(record)}
+    return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
+
+
+def _points(record: Record) -> int:
+    return max((len(record.series(name)) for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval")), default=0)
+
+
+def _besides(record: Record) -> Iterator[str]:
+    for c in comparisons(record):
+        with np.errstate(invalid="ignore"):
+            if c.comparable and float(np.mean(c.validation.values < c.train_level)) > MOSTLY:
+                yield "validation-easier-than-training"
+    curves = [c for c, _ in training_losses(record)] + [curve(s) for s in record.series_like("loss/eval")]
+    if curves and all(len(c) >= FEWEST and c.nonfinite == 0 and trend_share(c) > STILL_FALLING for c in curves):
+        yield "underfitting-short-training"

@@ -1,0 +1,54 @@
+"""Lines of one kind, gathered and turned into numbers together: what makes long text logs quick to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.record.foreign.json_rows import parse
+
+Span = tuple[int, int]
+Columns = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
+
+
+class Batch:
+    """Lines whose numbers stand in the same places, with the numbers of their rows and the epoch that each belongs to."""
+
+    __slots__ = ("epochs", "lines", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.lines: list[str] = []
+        self.epochs: list[float] = []
+        """Of lines that do not say it themselves; NaN where it is not known."""
+
+
+def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
+    """The columns of all batches, each in the order of its rows."""
+    parts: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
+    for spans, batch in batches:
+        rows = np.array(batch.rows, np.int64)
+        for name, (a, b) in spans.items():
+            values, known = _numbers([line[a:b] for line in batch.lines])
+            parts.setdefault(name, []).append((rows[known], values[known]))
+        if batch.epochs:
+            epochs = np.array(batch.epochs)
+            parts.setdefault("epoch", []).append((rows[epochs == epochs], epochs[epochs == epochs]))
+    return {name: _joined(found) for name, found in parts.items()}
+
+
+def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The numbers, and which of the texts are numbers at all."""
+    try:
+        return np.array(list(map(float, texts))), np.ones(len(texts), bool)
+    except ValueError:
+        found = [parse(t.replace(",", "")) for t in texts]
+        return np.array([0.0 if v is None else v for v in found]), np.array([v is not None for v in found])
+
+
+def _joined(found: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rows, values = (np.concatenate(x) for x in zip(*found, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return rows[order], values[order]

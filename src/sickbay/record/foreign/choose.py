@@ -1,0 +1,173 @@
+"""Which columns of a sheet become which series of a record, by their names or by what the user said with --map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sickbay.errors import LogError
+from sickbay.record.foreign.names import Meaning, Phase, meaning
+from sickbay.record.foreign.sheet import Sheet
+
+ENOUGH_EPOCHS = 8
+"""With so many epochs their means show the curve better than the noisy single steps logged between them."""
+MOST_SETS = 8
+ALIASES = {
+    "loss": "loss/train", "train": "loss/train", "train_loss": "loss/train", "val": "loss/eval", "eval": "loss/eval", "val_loss": "loss/eval", "eval_loss": "loss/eval",
+    "valid": "loss/eval", "accuracy": "accuracy/eval", "acc": "accuracy/eval", "val_accuracy": "accuracy/eval", "train_accuracy": "accuracy/train",
+    "lr": "lr", "grad_norm": "grad_norm", "step": "step", "epoch": "epoch",
+}  # fmt: skip
+"""What may stand on the left of --map NAME=COLUMN."""
+SERIES = frozenset(ALIASES.values())
+RIVALS = (frozenset({"d", "disc", "discriminator", "critic", "dis"}), frozenset({"g", "gen", "generator", "actor", "policy"}))
+
+
+@dataclass
+class Choice:
+    """The columns of each series (several are added up), and the two axes."""
+
+    series: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    step: str | None = None
+    epoch: str | None = None
+    contested: bool = False
+    """The losses work against each other (a GAN): their curves are not to be judged."""
+
+
+def parse_map(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`("loss=my column",)` as a mapping from series to column."""
+    found = {}
+    for pair in pairs:
+        name, equals, column = pair.partition("=")
+        target = ALIASES.get(name.strip(), name.strip())
+        if not equals or not column.strip():
+            raise LogError(f"--map {pair!r} is not NAME=COLUMN; for example --map loss=my_column")
+        if target not in SERIES:
+            raise LogError(f"--map knows no {name.strip()!r}; NAME is one of {', '.join(sorted(ALIASES))}")
+        found[target] = column.strip()
+    return found
+
+
+def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
+    """Take columns for what their names say; `wanted` overrides."""
+    told = {name: _told(sheet, name) for name, column in sheet.columns.items() if len(column)}
+    choice = Choice(step=_axis(sheet, told, "step"), epoch=_axis(sheet, told, "epoch"))
+    _losses(sheet, told, choice)
+    _evaluations(sheet, told, choice)
+    for phase, series in (("train", "accuracy/train"), ("eval", "accuracy/eval")):
+        found = [n for n, m in told.items() if m.kind == "accuracy" and m.phase == phase]
+        plain = _best(sheet, [n for n in found if not told[n].part], told) or next(iter(found), None)
+        if plain:
+            choice.series[series] = (plain,)
+    rates = [n for n, m in told.items() if m.kind == "lr"]
+    choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
+    norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
+    choice.series |= {"grad_norm": (norms[0],)} if norms else {}
+    single = next((n for n in sheet.columns if n.lower() == "value"), None)
+    if not choice.series and single is not None:  # TensorBoard's download of one curve, whose name is in the file's name only
+        choice.series["loss/train"] = (single,)
+    return _overridden(sheet, choice, wanted)
+
+
+def _told(sheet: Sheet, name: str) -> Meaning:
+    m = meaning(name)
+    if m.phase or m.kind not in ("loss", "accuracy", "metric"):
+        return m
+    phase: Phase = (
+        "eval"
+        if sheet.phases.get(name) == "eval"
+        else "train"
+        if m.kind == "loss" or sheet.phases.get(name) == "train"
+        else _metric_phase(sheet, name)
+    )
+    return Meaning(m.kind, phase, m.part, m.grain, m.order)
+
+
+def _metric_phase(sheet: Sheet, name: str) -> Phase:
+    """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss."""
+    if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
+        return "train"
+    beside = next((c for n, c in sheet.columns.items() if meaning(n).kind == "loss" and meaning(n).phase != "eval"), None)
+    return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
+
+
+def _axis(sheet: Sheet, told: Mapping[str, Meaning], kind: str) -> str | None:
+    found = [n for n, m in told.items() if m.kind == kind and len(sheet.columns[n]) > 0]
+    most = max((len(sheet.columns[n]) for n in found), default=0)
+    found = [n for n in found if len(sheet.columns[n]) > most / 2]
+    return min(found, key=lambda n: (told[n].order, -len(sheet.columns[n])), default=None)
+
+
+def _best(sheet: Sheet, names: list[str], told: Mapping[str, Meaning]) -> str | None:
+    """Of several columns for one thing: means over epochs if there are enough, else the fullest; exact names before similar ones."""
+    if not names:
+        return None
+    means = [n for n in names if told[n].grain == "epoch" and len(sheet.columns[n]) >= ENOUGH_EPOCHS]
+    low = min(told[n].order for n in means or names)
+    return max((n for n in means or names if told[n].order == low), key=lambda n: (len(sheet.columns[n]), meaning(n).phase == "train", -len(n)))
+
+
+def _losses(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
+    losses = {n: m for n, m in told.items() if m.kind == "loss" and m.phase == "train"}
+    plain = _best(sheet, [n for n, m in losses.items() if not m.part], told)
+    rivals = [[n for n, m in losses.items() if side & set(m.part.split("_"))] for side in RIVALS]
+    if all(rivals) and not (plain and sheet.format.startswith("HF")):
+        choice.contested = True
+        named = ([plain] if plain else []) + [side[0] for side in reversed(rivals)]
+        choice.series |= {f"loss/train@{i}" if i else "loss/train": (n,) for i, n in enumerate(named)}
+        return
+    if plain is None:
+        parts = tuple(n for n, m in losses.items())
+        like = _best(sheet, [n for n, m in told.items() if m.part == "loss-like" and m.phase != "eval"], told)
+        chosen = _summands(sheet, parts) or ((like,) if like else ())
+        choice.series |= {"loss/train": chosen} if chosen else {}
+        return
+    choice.series["loss/train"] = (plain,)
+
+
+def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Parts of a loss that stand in the same rows are added up; otherwise the fullest one stands for it."""
+    if not parts:
+        return ()
+    full = max(len(sheet.columns[n]) for n in parts)
+    together = tuple(n for n in parts if len(sheet.columns[n]) == full)
+    return together if all(np.nanmin(sheet.columns[n].values) >= 0 for n in together if _finite(sheet, n)) else together[:1]
+
+
+def _finite(sheet: Sheet, name: str) -> bool:
+    return bool(np.isfinite(np.array(sheet.columns[name].values)).any())
+
+
+def _evaluations(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
+    losses = {n: m for n, m in told.items() if m.kind == "loss" and m.phase == "eval"}
+    train_parts = {m.part for m in told.values() if m.kind == "loss" and m.phase == "train" and m.part}
+    plain = [n for n, m in losses.items() if not m.part]
+    if plain:
+        grouped: dict[int, list[str]] = {}
+        for n in plain:
+            grouped.setdefault(told[n].order, []).append(n)
+        sets = [best for _, group in sorted(grouped.items()) if (best := _best(sheet, group, told))]
+        named: list[tuple[str, ...]] = [(n,) for n in sets]
+    elif parts := tuple(n for n, m in losses.items() if m.part in train_parts):
+        named = [_summands(sheet, parts)]
+    else:
+        named = [(n,) for n in losses]
+        like = _best(sheet, [n for n, m in told.items() if m.part == "loss-like" and m.phase == "eval"], told)
+        # Only where training is measured by the same thing: RMSE on validation data says nothing beside a cross-entropy.
+        if not named and like and choice.series.get("loss/train", ("",))[0] and meaning(choice.series["loss/train"][0]).part == "loss-like":
+            named = [(like,)]
+    choice.series |= {f"loss/eval@{i}" if i else "loss/eval": columns for i, columns in enumerate(named[:MOST_SETS])}
+
+
+def _overridden(sheet: Sheet, choice: Choice, wanted: Mapping[str, str]) -> Choice:
+    for target, column in wanted.items():
+        name = next((n for n in sheet.columns if n == column), None) or next((n for n in sheet.columns if n.lower() == column.lower()), None)
+        if name is None:
+            shown = ", ".join(list(sheet.columns)[:20]) or "none"
+            raise LogError(f"--map {target}={column}: the log has no column {column!r}; its columns are: {shown}")
+        if target in ("step", "epoch"):
+            setattr(choice, target, name)
+        else:
+            choice.series[target] = (name,)
+    return choice

@@ -1,0 +1,88 @@
+"""One JSON document that is no trainer state: a Keras history (`{"loss": [...], "val_loss": [...]}`), a list of rows, or a table of pandas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sickbay.errors import LogError
+from sickbay.record.foreign.json_rows import flat, loads, number, objects
+from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
+from sickbay.record.foreign.sheet import Sheet
+from sickbay.record.foreign.source import Source
+
+FORMAT = "JSON history"
+LARGEST = 256 * 2**20
+DEEPEST = 4
+PHASES = TRAIN | EVAL
+BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
+
+
+def matches(source: Source) -> bool:
+    """Begins like JSON: a printed dict with single quotes or a time in brackets does not."""
+    return BEGIN.match(source.text) is not None
+
+
+def read(source: Source) -> Sheet:
+    sheet = Sheet(FORMAT)
+    text = source.whole(LARGEST)
+    document = loads(text)
+    if document is None:
+        rows = list(objects(text, text.find("[") + 1)) if text.lstrip().startswith("[") else []
+        if not rows:
+            raise LogError(f"{source.path} begins like JSON but is not: it may be cut off or edited; nothing could be read of it")
+        sheet.note("the file ends in the middle: it was read up to there")
+        document = rows
+    _fill(sheet, document, 0)
+    return sheet
+
+
+def _fill(sheet: Sheet, document: Any, depth: int) -> None:
+    if isinstance(document, list):
+        if document and all(isinstance(p, list) and len(p) == 3 for p in document):  # TensorBoard's download: wall time, step, value
+            for point in document:
+                sheet.row({k: v for k, p in zip(("step", "value"), point[1:], strict=True) if (v := number(p)) is not None})
+            return
+        for item in document:
+            if isinstance(item, dict):
+                sheet.row(dict(flat(item)))
+        return
+    if not isinstance(document, dict) or depth > DEEPEST:
+        return
+    columns = dict(_lists(document))
+    curves = {k: v for k, v in columns.items() if v and sum(number(x) is not None for x in v) > len(v) / 2}
+    if any(meaning(k).kind in ("loss", "accuracy", "metric") for k in curves):
+        _columns(sheet, curves)
+        return
+    for value in document.values():  # {"history": {...}}, {"params": ..., "metrics": [...]}
+        if isinstance(value, (dict, list)) and not sheet.count:
+            _fill(sheet, value, depth + 1)
+
+
+def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Named lists: plain ones, tables of pandas ({"loss": {"0": 2.3, ...}}), and those of a phase ({"val": {"loss": [...]}})."""
+    for name, value in document.items():
+        if isinstance(value, list):
+            yield str(name), value
+        elif isinstance(value, dict):
+            if PHASES & set(words(str(name))) and any(isinstance(v, list) for v in value.values()):
+                yield from ((f"{name}/{inner}", v) for inner, v in value.items() if isinstance(v, list))
+            else:
+                yield str(name), list(value.values())
+
+
+def _columns(sheet: Sheet, curves: dict[str, list[Any]]) -> None:
+    """Lists of different lengths are on different axes (evaluated every few epochs): they are spread over the longest."""
+    longest = max(len(v) for v in curves.values())
+    by_row: list[dict[str, float]] = [{} for _ in range(longest)]
+    for name, values in curves.items():
+        spread = longest // len(values) if len(values) > 1 else 1
+        shift = spread - 1 if longest % len(values) == 0 else 0
+        for i, value in enumerate(values):
+            if (found := number(value)) is not None:
+                by_row[i * spread + shift][name] = found
+    if not any(meaning(n).kind in ("epoch", "step") for n in curves):
+        by_row = [{"epoch": float(i)} | cells for i, cells in enumerate(by_row)]
+    for cells in by_row:
+        sheet.row(cells)

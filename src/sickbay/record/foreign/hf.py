@@ -1,0 +1,32 @@
+"""Hugging Face Trainer: `trainer_state.json`. Its `log_history` mixes rows of training, of each evaluation set and a summary at the end."""
+
+from __future__ import annotations
+
+import re
+
+from sickbay.record.foreign.json_rows import flat, objects
+from sickbay.record.foreign.sheet import Sheet
+from sickbay.record.foreign.source import Source
+
+FORMAT = "HF Trainer state"
+LARGEST = 512 * 2**20
+HISTORY = re.compile(r'"log_history"\s*:\s*\[')
+
+
+def matches(source: Source) -> bool:
+    text = source.text
+    return text.lstrip()[:1] == "{" and ('"log_history"' in text or ('"global_step"' in text and '"is_world_process_zero"' in text))
+
+
+def read(source: Source) -> Sheet:
+    sheet = Sheet(FORMAT)
+    text = source.whole(LARGEST)
+    found = HISTORY.search(text)
+    if found:
+        for row in objects(text, found.end() - 1):
+            # The summary at the end: "train_loss" there is the mean over the whole run, no point of the curve.
+            if "train_runtime" not in row:
+                sheet.row(dict(flat(row)))
+    if not text.rstrip().endswith("}"):
+        sheet.note("the file ends in the middle: it was read up to there")
+    return sheet

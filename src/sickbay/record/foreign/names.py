@@ -1,0 +1,102 @@
+"""What a column of somebody's log means, told by the words in its name.
+
+"train/loss_epoch", "trainLoss", "loss (train)", "run 7 - train/loss" and "Loss/train" are all the training loss. A name is cut into
+words; words for the phase, for the quantity and mere fillers are taken away, and what is left says whether it is the loss or a part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "metric", "other"]
+Phase = Literal["train", "eval", ""]
+
+TRAIN = frozenset("train training trn tr trainset fit".split())
+EVAL = frozenset("val va valid validation vali eval evaluation dev test testing holdout vld heldout".split())
+TEST = frozenset("test testing".split())
+FILLERS = frozenset(
+    "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
+    "scalars log logs raw value values per model sum final last main objective ema trainer history lm now the of on at data dataset".split()
+)
+LOSS = frozenset("loss losses".split())
+NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
+"""A loss scale or weight is a setting."""
+LOSS_LIKE = frozenset("cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err".split())
+"""Taken for the loss only where nothing is called a loss."""
+ACCURACY = frozenset("acc accuracy acc1 top1 prec1 precision1".split())
+ACCURACY_FILLERS = frozenset("1 top categorical sparse binary balanced cls classification multiclass score".split())
+NOT_A_RATE = frozenset("mult multiplier scale ratio decay factor min max warmup end start group".split())
+STEPS = {
+    "global step": 0, "trainer global step": 0, "train global step": 0, "current steps": 0, "step": 1, "steps": 1, "num updates": 1,
+    "iteration": 2, "iterations": 2, "iter": 2, "iters": 2, "update": 2, "updates": 2, "it": 3, "n iter": 3, "train step": 2, "batch": 4, "batch idx": 4, "itr": 2, "round": 2,
+}  # fmt: skip
+"""Names of a step axis; where a log has several, the lowest number is the one that counts on over epochs."""
+EPOCHS = frozenset({"epoch", "epochs", "ep", "current epoch", "trainer epoch", "train epoch", "epoch num", "epoch number", "epoch idx"})
+METRICS = frozenset(
+    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 reward return score mrr ndcg kappa mcc".split()
+)
+UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
+GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column is: its quantity, for which phase, for which part of the loss or data set, and on which grain."""
+
+    kind: Kind
+    phase: Phase = ""
+    part: str = ""
+    """What distinguishes it from the plain one: "box" of "val/box_loss", "g0" of "eval_g0_loss"; "" for the plain one."""
+    grain: Literal["step", "epoch", ""] = ""
+    order: int = 0
+    """Of several with the same meaning the lowest goes first."""
+
+
+@lru_cache(maxsize=8192)
+def words(name: str) -> tuple[str, ...]:
+    """The lower-case words of a name: "trainLoss" and "train/loss" are both train, loss."""
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:200])
+    found: list[str] = []
+    for word in re.split(r"[^a-z0-9]+", name.lower()):
+        glued = GLUED.match(word)
+        found += glued.groups() if glued else [word] if word else []
+    return tuple(found)
+
+
+@lru_cache(maxsize=8192)
+def meaning(name: str) -> Meaning:
+    """What a column of this name is."""
+    tokens = words(name)
+    joined = " ".join(tokens)
+    if joined in STEPS:
+        return Meaning("step", order=STEPS[joined])
+    if joined in EPOCHS:
+        return Meaning("epoch", order=0 if joined == "epoch" else 1)
+    phase: Phase = "eval" if EVAL & set(tokens) else "train" if TRAIN & set(tokens) else ""
+    grain: Literal["step", "epoch", ""] = "step" if tokens[-1:] == ("step",) else "epoch" if tokens[-1:] == ("epoch",) else ""
+    if "lr" in tokens or "lr0" in tokens or {"learning", "rate"} <= set(tokens):
+        return Meaning("lr", part=joined) if not NOT_A_RATE & set(tokens) - {"group"} else Meaning("other")
+    if ("norm" in tokens and {"grad", "grads", "gradient", "gradients"} & set(tokens)) or {"gnorm", "gradnorm"} & set(tokens):
+        return Meaning("grad_norm", order=len(tokens))
+    if UNITS & set(tokens):
+        return Meaning("other")
+    return _measured(tokens, phase, grain)
+
+
+def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epoch", ""]) -> Meaning:
+    rest = [t for t in tokens if t not in TRAIN | EVAL | FILLERS | LOSS]
+    if tokens[:1] == ("metrics",) and not phase:  # Ultralytics measures on validation data only
+        phase = "eval"
+    order = 2 * bool(TEST & set(tokens)) + bool({"ema", "smoothed", "unscaled"} & set(tokens))
+    if NOT_A_LOSS & set(tokens):
+        return Meaning("other")
+    if LOSS & set(tokens):
+        return Meaning("loss", phase, "_".join(rest), grain, order)
+    if ACCURACY & set(tokens) and "5" not in tokens:
+        return Meaning("accuracy", phase, "_".join(t for t in rest if t not in ACCURACY | ACCURACY_FILLERS), grain, order)
+    if LOSS_LIKE & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | {"squared", "absolute", "cross", "entropy", "root"}]:
+        return Meaning("metric", phase, "loss-like", grain, order)
+    return Meaning("metric" if METRICS & set(tokens) else "other", phase, "_".join(rest), grain, order)

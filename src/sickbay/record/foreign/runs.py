@@ -1,0 +1,178 @@
+"""One file, several runs: where training began anew, where it was resumed, and which step each row belongs to.
+
+A log may hold two axes (steps and epochs), steps that begin anew with each epoch, validation rows that count something else, runs
+that were appended one after the other, and stretches that were trained twice because a run was resumed from a checkpoint. All of it is
+decided on the rows of the training loss; every other row belongs to the training row before it, or to its own step where that fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.record.foreign.choose import Choice
+from sickbay.record.foreign.sheet import Sheet
+
+Axis = Literal["step", "epoch", "row"]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+COVERS = 0.3
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The rows of one run and the steps they belong to."""
+
+    rows: Rows
+    """Rows of the training loss (or whatever the log's main curve is), increasing."""
+    steps: Rows
+    """Their steps, strictly increasing."""
+    first: int
+    last: int
+    """All rows from `first` up to `last` (exclusive) are this run's."""
+    axis: Axis
+    resumed: int = 0
+    """How often it went back to an earlier step."""
+
+
+def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
+    """The runs of a log, in the order of the file."""
+    rows, values = _main(sheet, choice)
+    if len(rows) == 0:
+        return []
+    step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
+    position, axis = _position(step, epoch, values)
+    edges = [0, *_restarts(position), len(rows)]
+    found = []
+    for k, (a, b) in enumerate(pairwise(edges)):
+        first = 0 if k == 0 else _first_row(sheet, choice, int(rows[a - 1]), int(rows[a]))
+        last = _first_row(sheet, choice, int(rows[b - 1]), int(rows[b])) if b < len(rows) else sheet.count
+        found.append(_stretch(rows[a:b], position[a:b], axis, first, last))
+    return found
+
+
+def _first_row(sheet: Sheet, choice: Choice, before: int, after: int) -> int:
+    """Rows between the last of one run and the first of the next belong to the earlier run, but an evaluation at step 0 begins the next."""
+    if choice.step is None:
+        return after
+    rows, values = sheet.columns[choice.step].arrays()
+    between = (rows > before) & (rows < after) & (values == 0)
+    return int(rows[between][0]) if between.any() else after
+
+
+def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
+    for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval"):
+        if name in choice.series:
+            return sheet.columns[choice.series[name][0]].arrays()
+    return np.empty(0, np.int64), np.empty(0)
+
+
+def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
+    """An axis that has a value in a few rows only is none (a "step" in a printed configuration)."""
+    return name if name is not None and len(sheet.columns[name]) >= COVERS * rows else None
+
+
+def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:
+    """An axis at the given rows: its value there, or the last one before. None where the log has no such axis."""
+    if name is None:
+        return None
+    own, values = sheet.columns[name].arrays()
+    finite = np.isfinite(values)
+    own, values = own[finite], values[finite]
+    if len(own) == 0:
+        return None
+    if sheet.thinned:
+        return np.asarray(np.interp(rows, own, values))
+    at = np.searchsorted(own, rows, side="right") - 1
+    return np.where(at >= 0, values[np.maximum(at, 0)], values[0])
+
+
+def _position(step: Floats | None, epoch: Floats | None, values: Floats) -> tuple[Floats, Axis]:
+    """Where each row stands in its run: a number that only falls where training went back."""
+    if step is not None and len(step) > 1 and np.all(step == step[0]):
+        step = None  # a total, or a constant
+    if epoch is not None and len(epoch) > 1 and np.all(epoch == epoch[0]) and step is None:
+        epoch = None
+    if step is None:
+        return (np.arange(len(values), dtype=float), "row") if epoch is None else (epoch, "epoch")
+    if epoch is not None and _begins_anew(step, epoch):
+        # A step of 500 of 500 belongs before step 1 of the next epoch.
+        width = float(np.max(step)) + 1
+        return np.asarray(np.floor(epoch) * width + step), "step"
+    if epoch is None and _continues(step, values):
+        drops = np.concatenate([[False], np.diff(step) < 0])
+        return np.asarray(np.cumsum(drops) * (float(np.max(step)) + 1) + step), "step"
+    return step, "step"
+
+
+def _begins_anew(step: Floats, epoch: Floats) -> bool:
+    """Whether the step counts within the epoch: it falls, or stands still, where the epoch rises."""
+    rises = np.floor(epoch[1:]) > np.floor(epoch[:-1])
+    falls = step[1:] <= step[:-1]
+    return bool(np.any(rises)) and float(np.mean(falls[rises])) > 0.5
+
+
+def _continues(step: Floats, values: Floats) -> bool:
+    """Whether the loss goes on where the step falls back (a new epoch), or is back where it first began (a new run)."""
+    drops = np.flatnonzero(np.diff(step) < 0) + 1
+    if len(drops) == 0:
+        return False
+    begun, votes = float(values[0]), 0
+    for i in drops[:50]:
+        before, after = float(values[i - 1]), float(values[i])
+        votes += 1 if abs(after - before) < abs(after - begun) else -1
+    anew = float(np.mean(step[drops] <= step[0] + 1e-9))
+    return votes > 0 and anew > 0.5
+
+
+def _restarts(position: Floats) -> list[int]:
+    """Where a new run begins: the position falls back to where the run before began (further on it is a resumed run)."""
+    found: list[int] = []
+    begin = 0
+    for i in np.flatnonzero(np.diff(position) < 0) + 1:
+        if i > begin and position[i] <= position[begin] + 1e-9:
+            found.append(int(i))
+            begin = int(i)
+    return found
+
+
+def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) -> Stretch:
+    kept = np.ones(len(rows), bool)
+    drops = np.flatnonzero(np.diff(position) < 0) + 1
+    resumed = 0
+    for i in drops[:1000]:
+        if i + 1 < len(position) and position[i + 1] > position[i - 1]:
+            kept[i] = False  # a single row out of order
+            continue
+        kept[:i] &= position[:i] < position[i]  # what was trained twice counts as it was trained last
+        resumed += 1
+    if axis == "epoch" and (np.any(np.diff(position[kept]) <= 0) or np.any(position[kept] != np.round(position[kept]))):
+        axis, position = "row", np.arange(len(rows), dtype=float)
+    rows, position = rows[kept], position[kept]
+    steps = np.clip(np.round(position), -(2.0**53), 2.0**53).astype(np.int64)
+    later = np.concatenate([np.diff(steps) > 0, [True]])  # of rows with the same step the last counts
+    higher = np.maximum.accumulate(steps) == steps
+    return Stretch(rows[later & higher], steps[later & higher], first, last, axis, resumed)
+
+
+def steps_of(sheet: Sheet, choice: Choice, stretch: Stretch, rows: Rows) -> Rows:
+    """The steps of other rows of the run: their own where it fits between their neighbours, else that of the training row before."""
+    at = np.searchsorted(stretch.rows, rows, side="right") - 1
+    before = np.where(at >= 0, stretch.steps[np.maximum(at, 0)], stretch.steps[0])
+    axis = choice.step if stretch.axis == "step" else choice.epoch if stretch.axis == "epoch" else None
+    if axis is None or sheet.thinned:
+        return np.asarray(before)
+    own_rows, own_values = sheet.columns[axis].arrays()
+    place = np.searchsorted(own_rows, rows)
+    inside = np.minimum(place, max(0, len(own_rows) - 1))
+    has = (place < len(own_rows)) & (own_rows[inside] == rows) if len(own_rows) else np.zeros(len(rows), bool)
+    own = np.where(has, own_values[inside] if len(own_rows) else 0.0, np.nan)
+    low = np.where(at >= 0, before, -np.inf)
+    after = np.minimum(at + 1, len(stretch.rows) - 1)
+    high = np.where(at + 1 < len(stretch.rows), stretch.steps[after], np.inf)
+    fits = np.isfinite(own) & (own >= low) & (own <= high) & (np.abs(own) < 2**53)
+    return np.asarray(np.where(fits, np.round(np.where(fits, own, 0.0)), before).astype(np.int64))

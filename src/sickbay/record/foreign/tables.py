@@ -1,0 +1,232 @@
+"""Tables: Lightning `metrics.csv`, Keras CSVLogger, Ultralytics `results.csv`, timm `summary.csv`, fastai, W&B exports, any CSV with names.
+
+The separator is found, not assumed. Headers may be padded, may come again in the middle (appended runs) and may grow; an
+empty cell is no value, "nan" is one. A block of lines is turned column by column, which is what makes large files quick to read.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.record.foreign.json_rows import parse
+from sickbay.record.foreign.names import meaning
+from sickbay.record.foreign.sheet import Column, Sheet
+from sickbay.record.foreign.source import Source
+
+FORMAT = "CSV table"
+SEPARATORS = (",", ";", "\t", "|", " ")
+QUICK = 50
+PREAMBLE = 60
+"""A header is looked for in this many lines; a log may begin with a few lines of something else."""
+NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
+EXTREMES = ("__MIN", "__MAX")
+KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
+
+
+@dataclass(frozen=True)
+class Header:
+    names: tuple[str, ...]
+    separator: str
+    line: int
+
+
+def matches(source: Source) -> bool:
+    return header(source.text) is not None
+
+
+def header(text: str) -> Header | None:
+    """The line that names the columns, if the lines after it hold as many numbers."""
+    lines = text.split("\n")[: PREAMBLE + 2]
+    for i, line in enumerate(lines[:PREAMBLE]):
+        below = next((x for x in lines[i + 1 :] if x.strip(" |-:\t\r")), "")
+        for separator in SEPARATORS:
+            names = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator)
+            if len(names) >= 2 and _is_header(names, line) and _fits(names, split(below, separator), below):
+                return Header(_unique(names), separator, i)
+    return None
+
+
+def split(line: str, separator: str) -> list[str]:
+    line = line.rstrip("\r\n")
+    if separator == " ":
+        return line.split()
+    if separator == "|":
+        line = line.strip().strip("|")
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:  # a carriage return or a NUL inside
+        return [cell.strip() for cell in line.split(separator)]
+
+
+def _is_header(names: Sequence[str], line: str) -> bool:
+    if NAMED_VALUE.search(line) or any(parse(n) is not None for n in names if n):
+        return False
+    kinds = {meaning(n.split(" - ")[-1]).kind for n in names}
+    return bool(KNOWN & kinds) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+
+
+def _fits(names: Sequence[str], cells: Sequence[str], line: str) -> bool:
+    if NAMED_VALUE.search(line.split(",")[0]) and "," not in line:
+        return False
+    numbers = sum(parse(c.replace(",", ".")) is not None for c in cells)
+    empty = sum(not c for c in cells)
+    return len(cells) >= 2 and abs(len(cells) - len(names)) <= max(1, len(names) // 2) and numbers >= 1 and numbers + empty >= len(cells) / 2
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
+    out = []
+    for i, name in enumerate(names):
+        name = name or f"column {i + 1}"
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(out)
+
+
+def read(source: Source) -> list[Sheet]:
+    found = header(source.text)
+    if found is None:
+        return []
+    sheet = Sheet(FORMAT)
+    reader = _Reader(sheet, found)
+    for k, block in enumerate(source.blocks()):
+        lines = block.split("\n")
+        reader.block(lines[found.line + 1 :] if k == 0 else lines)
+    if reader.broken:
+        sheet.note(
+            f"{reader.broken} line{'s' if reader.broken > 1 else ''} had another number of cells than the header (the last one may be half-written)"
+        )
+    return by_run(sheet)
+
+
+class _Reader:
+    """Turns blocks of lines into columns, under the header that holds for them."""
+
+    def __init__(self, sheet: Sheet, found: Header) -> None:
+        self.sheet = sheet
+        self.names = found.names
+        self.separator = found.separator
+        self.broken = 0
+        self.silent: dict[str, int] = {}
+        """Columns without any number, with how many blocks they were tried in."""
+
+    def block(self, lines: list[str]) -> None:
+        lines = [x for x in lines if x]
+        if self._all_numbers(lines):
+            return
+        rows = self._rows(lines)
+        while rows:
+            at = next((i for i, row in enumerate(rows) if self._names_columns(row)), None) if self._may_hold_header(rows) else None
+            self._columns(rows[:at])
+            if at is None:
+                return
+            self.names = _unique([c.strip() for c in rows[at]])
+            self.silent.clear()
+            rows = rows[at + 1 :]
+
+    def _all_numbers(self, lines: list[str]) -> bool:
+        """The quick way, for blocks in which every cell is a number; False if this is no such block."""
+        width = len(self.names)
+        if self.separator not in ",;\t" or width < 2 or len(lines) < QUICK or lines[0].count(self.separator) != width - 1 or self.silent:
+            return False
+        text = self.separator.join(lines)
+        if text.count(self.separator) != len(lines) * width - 1:
+            return False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)  # so numpy says that something is no number
+                numbers = np.fromstring(text, np.float64, sep=self.separator)
+        except (DeprecationWarning, ValueError):
+            return False
+        if len(numbers) != len(lines) * width:
+            return False
+        rows, numbers = np.arange(len(lines)), numbers.reshape(len(lines), width)
+        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, len(lines))
+        return True
+
+    def _rows(self, lines: list[str]) -> list[list[str]]:
+        if self.separator in (" ", "|"):
+            return [split(x, self.separator) for x in lines if x.strip()]
+        try:
+            return [row for row in csv.reader(lines, delimiter=self.separator) if row]
+        except csv.Error:  # a NUL, a cell without end
+            return [x.split(self.separator) for x in lines if x.strip()]
+
+    def _may_hold_header(self, rows: list[list[str]]) -> bool:
+        """Cheap: some cell of the first column that always holds a number does not."""
+        for row in rows:
+            cell = row[0]
+            if cell and (cell[0].isalpha() or cell[0] in " _\"'#") and parse(cell) is None:
+                return True
+        return False
+
+    def _names_columns(self, row: list[str]) -> bool:
+        cells = [c.strip() for c in row]
+        return len(cells) >= 2 and (
+            tuple(cells) == self.names
+            or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2)
+        )
+
+    def _columns(self, rows: list[list[str]]) -> None:
+        width = len(self.names)
+        if any(len(row) != width for row in rows):
+            rows = [fixed for row in rows if (fixed := self._fitted(row, width)) is not None]
+        if not rows:
+            return
+        columns: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
+            if self.silent.get(name, 0) >= 2 or name.endswith(EXTREMES):
+                continue
+            places, values = self._numbers(cells)
+            if values:
+                columns[name] = (np.array(places, np.int64), np.array(values))
+            elif name not in self.sheet.columns:
+                self.silent[name] = self.silent.get(name, 0) + 1
+        self.sheet.block(columns, len(rows))
+
+    def _fitted(self, row: list[str], width: int) -> list[str] | None:
+        """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
+        if len(row) == 1 and width > 2:
+            self.broken += 1
+            return None
+        if len(row) != width and not (len(row) == width + 1 and not row[-1].strip()):
+            self.broken += 1
+        # The last cell of a half-written row may itself be half a number.
+        return row[:width] if len(row) >= width else [*row[:-1], *[""] * (width - len(row) + 1)]
+
+    def _numbers(self, cells: Sequence[str]) -> tuple[Sequence[int] | range, list[float]]:
+        try:
+            return range(len(cells)), list(map(float, cells))
+        except ValueError:
+            pass
+        places, values = [], []
+        comma = self.separator == ";"
+        for i, cell in enumerate(cells):
+            if cell and (value := parse(cell.replace(",", ".") if comma else cell)) is not None:
+                places.append(i)
+                values.append(value)
+        return places, values
+
+
+def by_run(sheet: Sheet) -> list[Sheet]:
+    """A W&B export holds a column per run ("calm-river-7 - train/loss"): one sheet for each run."""
+    prefixes = {n.rpartition(" - ")[0] for n in sheet.columns if " - " in n}
+    if not prefixes:
+        return [sheet]
+    shared = {n: c for n, c in sheet.columns.items() if " - " not in n}
+    return list(_parted(sheet, sorted(prefixes, key=lambda p: next(i for i, n in enumerate(sheet.columns) if n.startswith(p + " - "))), shared))
+
+
+def _parted(sheet: Sheet, prefixes: list[str], shared: dict[str, Column]) -> Iterator[Sheet]:
+    for prefix in prefixes:
+        own = {n.rpartition(" - ")[2]: c for n, c in sheet.columns.items() if n.rpartition(" - ")[0] == prefix}
+        part = Sheet("W&B export", {**shared, **own}, dict(sheet.phases), dict(sheet.notes), sheet.count, sheet.cells, sheet.thinned)
+        part.note(f"run {prefix}")
+        yield part

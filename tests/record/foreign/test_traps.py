@@ -1,0 +1,331 @@
+"""What real logs hold besides a clean curve."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from record.foreign.styles import table
+from sickbay.conclude import diagnose
+from sickbay.errors import LogError
+from sickbay.record.foreign import parse_map, read_logs
+from sickbay.record.reader import Record
+
+
+def read_text(text: str | bytes, tmp_path: Path, **wanted: str) -> list[Record]:
+    path = tmp_path / "some.log"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_logs([path], parse_map(tuple(f"{k}={v}" for k, v in wanted.items())))
+
+
+def falling(n: int, first: float = 2.0, last: float = 0.5) -> list[float]:
+    return [last + (first - last) * math.exp(-4 * i / n) for i in range(n)]
+
+
+def hf(rows: list[dict[str, float]]) -> str:
+    return json.dumps({"log_history": rows, "global_step": 1, "is_world_process_zero": True})
+
+
+def train_of(record: Record) -> list[float]:
+    return list(record.series("loss/train").values)
+
+
+def test_appended_runs_are_split_and_the_last_is_last(tmp_path: Path) -> None:
+    first, second = falling(10, 40, 26), falling(30, 18, 10)
+    rows = [{"train_loss": v, "epoch": i} for run in (first, second) for i, v in enumerate(run)]
+    found = read_text("\n".join(map(json.dumps, rows)), tmp_path)
+    assert [train_of(r) for r in found] == [first, second]
+    assert [r.facts.log.run for r in found if r.facts.log] == [0, 1]
+
+
+def test_appended_runs_with_their_header_again(tmp_path: Path) -> None:
+    one = table(["epoch", "loss", "val_loss"], [[i, v, v] for i, v in enumerate(falling(12))])
+    two = table(["epoch", "loss", "acc", "val_loss"], [[i, v, 0.5, v] for i, v in enumerate(falling(15))])
+    assert [len(train_of(r)) for r in read_text(one + two, tmp_path)] == [12, 12 + 3]
+
+
+def test_a_resumed_run_is_one_run_and_what_was_trained_last_counts(tmp_path: Path) -> None:
+    rows = [{"loss": 5.0 - i / 10, "step": 10 * (i + 1)} for i in range(20)]
+    rows += [{"loss": 3.0 - i / 10, "step": 10 * (i + 1)} for i in range(15, 30)]
+    (record,) = read_text(hf(rows), tmp_path)
+    series = record.series("loss/train")
+    assert list(series.steps) == [10 * (i + 1) for i in range(30)]
+    assert series.values[14] == 5.0 - 14 / 10 and series.values[15] == 3.0 - 15 / 10
+    assert record.facts.log is not None and "resumed" in " ".join(record.facts.log.notes)
+
+
+def test_steps_that_begin_anew_with_each_epoch(tmp_path: Path) -> None:
+    lines = [
+        f"Epoch: [{e}][{k:>3}/390]\tTime 0.1 (0.2)\tLoss {2 - e * 0.3 - k / 1000:.4f} ({2 - e * 0.3:.4f})\tAcc@1 50.0 (49.0)"
+        for e in range(5)
+        for k in (0, 100, 200, 300)
+    ]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    assert len(train_of(record)) == 20
+    assert train_of(record)[5] == pytest.approx(2 - 0.3 - 0.1)
+
+
+def test_steps_that_begin_anew_without_epochs(tmp_path: Path) -> None:
+    values = falling(40)
+    lines = [f"step {k * 100}/1000 loss: {values[10 * e + k]:.5f}" for e in range(4) for k in range(10)]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    np.testing.assert_allclose(train_of(record), values, atol=1e-4)
+
+
+def test_validation_rows_on_another_axis(tmp_path: Path) -> None:
+    lines = []
+    for e in range(1, 11):
+        lines += [json.dumps({"loss": 2.0 / e, "step": 500 * e, "epoch": e}), json.dumps({"val/loss": 2.1 / e, "step": e})]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    assert list(record.series("loss/eval").steps) == [500 * e for e in range(1, 11)]
+
+
+def test_an_evaluation_before_training_and_several_sets(tmp_path: Path) -> None:
+    rows: list[dict[str, float]] = [{"eval_a_loss": 5.0, "step": 0, "epoch": 0}, {"eval_b_loss": 6.0, "step": 0, "epoch": 0}]
+    for i in range(1, 8):
+        rows += [
+            {"loss": 2 / i, "step": 100 * i, "epoch": i},
+            {"eval_a_loss": 3 / i, "step": 100 * i, "epoch": i},
+            {"eval_b_loss": 4 / i, "step": 100 * i, "epoch": i},
+        ]
+    (record,) = read_text(hf(rows), tmp_path)
+    assert list(record.series("loss/eval").steps) == [0, *range(100, 800, 100)]
+    assert record.series("loss/eval@1").values[0] == 6.0
+
+
+def test_nan_of_a_metric_is_no_divergence(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "f1", "val_loss", "val_f1"], [[i, v, "nan", v, "nan"] for i, v in enumerate(falling(30))])
+    assert diagnose(read_text(text, tmp_path)[0]).verdict == "healthy"
+
+
+def test_a_finite_metric_beside_a_nan_loss_is_not_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "mean_absolute_error"], [[i, "nan", 0.953] for i in range(40)])
+    diagnosis = diagnose(read_text(text, tmp_path)[0])
+    assert diagnosis.shapes[0] == "diverged-nan" and diagnosis.verdict != "healthy"
+
+
+def test_nan_that_is_written_as_zero(tmp_path: Path) -> None:
+    values = [*falling(10, 3, 1.5), *[0.0] * 10]
+    diagnosis = diagnose(read_text(hf([{"loss": v, "step": i + 1} for i, v in enumerate(values)]), tmp_path)[0])
+    assert diagnosis.shapes[0] == "diverged-nan"
+
+
+def test_a_loss_that_really_reaches_zero_is_fine(tmp_path: Path) -> None:
+    values = [round(3 * math.exp(-i / 2), 4) for i in range(40)]
+    assert diagnose(read_text(hf([{"loss": v, "step": i + 1} for i, v in enumerate(values)]), tmp_path)[0]).verdict == "healthy"
+
+
+def test_nan_that_shows_only_in_the_gradient_norm(tmp_path: Path) -> None:
+    rows = [{"loss": 1.2, "grad_norm": math.nan if i > 5 else 1.0, "step": i + 1} for i in range(30)]
+    assert diagnose(read_text(hf(rows), tmp_path)[0]).shapes[0] == "diverged-nan"
+
+
+def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:
+    text = table(["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v, 0, 0] for i, v in enumerate(falling(30))])
+    (record,) = read_text(text, tmp_path)
+    assert not record.series_like("loss/eval")
+    np.testing.assert_allclose(train_of(record), 2 * np.array(falling(30)))
+
+
+def test_negative_losses_are_not_called_sick(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "val_loss"], [[i, v - 3, v - 2.9] for i, v in enumerate(falling(30))])
+    assert diagnose(read_text(text, tmp_path)[0]).verdict == "healthy"
+
+
+def test_losses_that_work_against_each_other_are_not_judged(tmp_path: Path) -> None:
+    text = table(["step", "d_loss", "g_loss"], [[i, 0.6 + 0.1 * math.sin(i), 1 + i / 20] for i in range(60)])
+    (record,) = read_text(text, tmp_path)
+    assert record.facts.log is not None and record.facts.log.contested
+    assert diagnose(record).verdict == "healthy"
+
+
+@pytest.mark.parametrize("factor", [1e12, 5e-4])
+def test_the_scale_does_not_matter(factor: float, tmp_path: Path) -> None:
+    text = table(["epoch", "loss"], [[i, v * factor] for i, v in enumerate(falling(30))])
+    assert diagnose(read_text(text, tmp_path)[0]).verdict == "healthy"
+
+
+def test_a_half_written_last_line(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "val_loss"], [[i, f"{v:.6f}", f"{v:.6f}"] for i, v in enumerate(falling(20))])
+    (record,) = read_text(text[:-13], tmp_path)
+    assert len(record.series("loss/eval")) == 19
+    rows = hf([{"loss": v, "step": i} for i, v in enumerate(falling(20))])
+    (record,) = read_text(rows[:-60], tmp_path)
+    assert 16 <= len(train_of(record)) < 20
+
+
+def test_configuration_before_the_log_is_no_part_of_it(tmp_path: Path) -> None:
+    lines = [
+        "learning_rate: 0.001",
+        "loss_type: ls",
+        "num_epochs: 35",
+        "batch_size: 128",
+        *(f"Epoch {i + 1}/35, Train Loss: {v:.4f}, Test Acc: {50 + i:.2f}%" for i, v in enumerate(falling(35))),
+    ]
+    (record,) = read_text("\n".join(lines) + "\nBest test accuracy: 85.38%\n", tmp_path)
+    assert len(train_of(record)) == 35
+    assert list(record.series("accuracy/eval").values) == [50 + i for i in range(35)]
+
+
+def test_a_column_can_be_named_by_hand(tmp_path: Path) -> None:
+    text = table(["t", "blue", "red"], [[i, v, 2 * v] for i, v in enumerate(falling(20))])
+    with pytest.raises(LogError, match="--map loss=COLUMN"):
+        read_text("epoch," + text[2:], tmp_path)
+    (record,) = read_text("epoch," + text[2:], tmp_path, loss="blue", val="red")
+    np.testing.assert_allclose(record.series("loss/eval").values, 2 * record.series("loss/train").values)
+
+
+def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="no column 'green'"):
+        read_text(table(["epoch", "loss"], [[i, 1.0] for i in range(9)]), tmp_path, loss="green")
+
+
+@pytest.mark.parametrize("pair", ["loss", "loss=", "colour=x"])
+def test_a_wrong_map(pair: str) -> None:
+    with pytest.raises(LogError, match="--map"):
+        parse_map((pair,))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"   \n \n", "empty"),
+        (b"PK\x03\x04" + b"\0" * 100, "zip archive"),
+        (b"\x80\x04\x95" + b"\0" * 100, "pickle"),
+        (bytes(range(256)) * 20, "binary"),
+        (b"hello\nworld\n", "no numbers"),
+        (b'{"a": [1, 2', "cut off"),
+        (b"SQLite format 3\0" + b"\0" * 200, "database"),
+    ],
+)
+def test_what_is_no_log_is_refused_with_a_reason(content: bytes, said: str, tmp_path: Path) -> None:
+    with pytest.raises(LogError, match=said):
+        read_text(content, tmp_path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="there is no file"):
+        read_logs([tmp_path / "nothing.csv"])
+
+
+def test_a_folder_without_logs(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="no file that looks like a log"):
+        read_logs([tmp_path])
+
+
+def test_validation_that_ends_in_nan_is_not_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "val_loss"], [[i, v, "nan" if i > 12 else v] for i, v in enumerate(falling(30))])
+    assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == "diverged-nan"
+
+
+def test_a_log_without_training_loss_is_not_called_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "val_accuracy"], [[i, 0.5 + i / 100] for i in range(30)])
+    diagnosis = diagnose(read_text(text, tmp_path)[0])
+    assert diagnosis.verdict == "undecided" and diagnosis.shapes == ("unclear",)
+
+
+def test_headings_say_whose_loss_it_is(tmp_path: Path) -> None:
+    lines = ["[03.24.23|09:56:11] Parameters:", "{'base_lr': 0.1, 'step': [20, 30], 'num_epoch': 50}"]
+    for i, v in enumerate(falling(12)):
+        lines += [
+            f"[03.24.23|09:56:11] Training epoch: {i}",
+            f"[03.24.23|09:56:31] \tmean_loss: {v:.5f}",
+            f"[03.24.23|09:57:51] Eval epoch: {i}",
+            f"[03.24.23|09:58:13] \tmean_loss: {v + 1:.5f}",
+        ]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(12), atol=1e-5)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(12)) + 1, atol=1e-5)
+
+
+def test_a_long_table_is_thinned_but_keeps_its_spike(tmp_path: Path) -> None:
+    values = np.full(300_000, 0.5) + 0.01 * np.sin(np.arange(300_000))
+    values[123_457] = 99.0
+    text = "step,loss\n" + "\n".join(f"{i},{v:.4f}" for i, v in enumerate(values))
+    (record,) = read_text(text, tmp_path)
+    series = record.series("loss/train")
+    assert len(series) <= 50_000 and series.values.max() == 99.0
+    assert series.steps[int(np.argmax(series.values))] == 123_457
+
+
+def test_quick_and_careful_reading_of_tables_agree(tmp_path: Path) -> None:
+    rows = [[i, v, v / 2] for i, v in enumerate(falling(200))]
+    quick = read_text(table(["step", "loss", "val_loss"], rows), tmp_path)[0]
+    careful = read_text(table(["step", "loss", "val_loss", "note"], [[*r, "x"] for r in rows]), tmp_path)[0]
+    for name in ("loss/train", "loss/eval"):
+        np.testing.assert_array_equal(quick.series(name).values, careful.series(name).values)
+
+
+PRINTED = {
+    "a tutorial's": lambda e, k, v: f"[{e + 1}, {2000 * (k + 1):5d}] loss: {v:.5f}",
+    "MNIST example's": lambda e, k, v: f"Train Epoch: {e + 1} [{k * 640}/60000 ({k}%)]\tLoss: {v:.6f}",
+    "mmcv's": lambda e, k, v: (
+        f"2022-03-01 12:00:01,123 - mmdet - INFO - Epoch [{e + 1}][{50 * (k + 1)}/1000]\tlr: 1.000e-03, eta: 1 day, 3:04:05, loss_bbox: 0.2, loss: {v:.5f}"
+    ),
+    "mmengine's": lambda e, k, v: (
+        f"2023/03/01 12:00:01 - mmengine - INFO - Epoch(train)  [{e + 1}][{50 * (k + 1)}/200]  lr: 1.0e-02  time: 0.51  loss: {v:.5f}  loss_cls: 0.2"
+    ),
+    "detectron2's": lambda e, k, v: (
+        f"[03/01 12:00:01 d2.utils.events]:  eta: 0:10:00  iter: {20 * (3 * e + k) + 19}  total_loss: {v:.5f}  loss_cls: 0.2  lr: 0.00025"
+    ),
+    "Megatron's": lambda e, k, v: (
+        f" iteration {100 * (3 * e + k + 1):8d}/  500000 | learning rate: 1.0E-04 | lm loss: {v:.6E} | loss scale: 65536.0 | grad norm: 1.234 |"
+    ),
+    "fairseq's": lambda e, k, v: (
+        f"2021-01-01 12:00:00 | INFO | train | epoch {3 * e + k + 1:03d} | loss {v:.5f} | nll_loss 3.1 | ppl 8.5 | num_updates {100 * (3 * e + k + 1)} | gnorm 1.2"
+    ),
+    "printed by rank 0": lambda e, k, v: f"[rank0] step: {10 * (3 * e + k)} | loss: {v:.5f} | lr: 1e-4 | tokens/s: 12,345",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_lines_that_known_loops_print(name: str, tmp_path: Path) -> None:
+    values = falling(30)
+    (record,) = read_text("\n".join(PRINTED[name](i // 3, i % 3, v) for i, v in enumerate(values)), tmp_path)
+    np.testing.assert_allclose(train_of(record), values, atol=1e-5)
+
+
+@pytest.mark.parametrize("head", ["epoch     train_loss  valid_loss  time", "| epoch | train loss | valid loss | time |\n|---|---|---|---|"])
+def test_tables_drawn_for_people(head: str, tmp_path: Path) -> None:
+    bar = "| " if head.startswith("|") else ""
+    lines = [f"{bar}{i}    {bar}{v:.6f}   {bar}{v + 1:.6f}   {bar}00:12  {bar}" for i, v in enumerate(falling(20))]
+    (record,) = read_text("\n".join([head, *lines]), tmp_path)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(20)) + 1, atol=1e-5)
+
+
+VALUES = falling(30)
+LAID_OUT = {
+    "an index without a name": table(["", "epoch", "train_loss", "val_loss"], [[i, i, v, v + 1] for i, v in enumerate(VALUES)]),
+    "no axis": table(["loss", "val_loss"], [[v, v + 1] for v in VALUES]),
+    "capitals": table(["Epoch", "Train Loss", "Train Acc", "Val Loss"], [[i, v, "5%", v + 1] for i, v in enumerate(VALUES)]),
+    "camel case": table(["epoch", "trainLoss", "valLoss"], [[i, v, v + 1] for i, v in enumerate(VALUES)]),
+    "decimal commas": table(
+        ["Epoche", "loss", "val_loss"], [[i, str(v).replace(".", ","), str(v + 1).replace(".", ",")] for i, v in enumerate(VALUES)], ";"
+    ),
+    "quotes": table(['"epoch"', '"loss"', '"val_loss"'], [[f'"{i}"', f'"{v}"', f'"{v + 1}"'] for i, v in enumerate(VALUES)]),
+    "a list of rows": json.dumps([{"epoch": i, "loss": v, "val_loss": v + 1} for i, v in enumerate(VALUES)]),
+    "a history inside": json.dumps({"model": "x", "history": {"loss": VALUES, "val_loss": [v + 1 for v in VALUES]}}),
+    "a history for each phase": json.dumps({"train": {"loss": VALUES}, "val": {"loss": [v + 1 for v in VALUES]}}),
+    "a table of pandas": json.dumps({"loss": dict(enumerate(VALUES)), "val_loss": {i: v + 1 for i, v in enumerate(VALUES)}}),
+    "rows that say their type": "\n".join(
+        json.dumps({"type": kind, "epoch": i, "loss": v + add}) for i, v in enumerate(VALUES) for kind, add in (("train", 0), ("valid", 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_the_same_numbers_laid_out_differently(name: str, tmp_path: Path) -> None:
+    (record,) = read_text(LAID_OUT[name], tmp_path)
+    np.testing.assert_allclose(train_of(record), VALUES)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(VALUES) + 1)
+
+
+def test_one_curve_downloaded_from_tensorboard(tmp_path: Path) -> None:
+    (record,) = read_text(table(["Wall time", "Step", "Value"], [[1.7e9 + i, 10 * i, v] for i, v in enumerate(VALUES)]), tmp_path)
+    np.testing.assert_allclose(train_of(record), VALUES)
+    assert record.series("loss/train").steps[-1] == 290
