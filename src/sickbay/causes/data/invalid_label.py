@@ -122,8 +122,12 @@ def _whose(bad: BadIndices | None) -> str:
     if bad is None or not bad.rows:
         return ""
     if bad.samples:
-        return f"; samples {listed([str(s) for s in bad.samples], 8)} of the data set (rows {listed([str(r) for r in bad.rows], 8)} of the batch)"
-    return f"; row{'s' if len(bad.rows) > 1 else ''} {listed([str(r) for r in bad.rows], 8)} of the batch"
+        return f"; {_some('sample', bad.samples)} of the data set ({_some('row', bad.rows)} of the batch)"
+    return f"; {_some('row', bad.rows)} of the batch"
+
+
+def _some(noun: str, numbers: Sequence[int]) -> str:
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {listed([str(n) for n in numbers], 8)}"
 
 
 def _too_few(bad: BadIndices | None) -> bool:
@@ -136,9 +140,9 @@ def _place(record: Record, crash: Crash) -> Place | None:
     if bad is None or not _too_few(bad) or _from_one(bad):
         return crash.place
     if bad.function == "embedding":
-        return number_place(built_calls(record, crash), 0, "num_embeddings", bad.allowed) or crash.layer_built_at or crash.place
+        return number_place(built_calls(record, crash), 0, "num_embeddings", bad.allowed) or crash.place
     calls = calls_at(record, bad.outputs_at, bad.outputs_kind)
-    return number_place(calls, 1, OUTPUTS.get(bad.outputs_kind, "out_features"), bad.allowed) or bad.outputs_at or crash.place
+    return number_place(calls, 1, OUTPUTS.get(bad.outputs_kind, "out_features"), bad.allowed) or crash.place
 
 
 def _from_one(bad: BadIndices) -> bool:
@@ -218,5 +222,6 @@ def _more_outputs(record: Record, bad: BadIndices) -> Fix:
         if len(calls) == 1
         else ""
     )
-    text = f"give {bad.outputs or 'the last layer'} {count} outputs instead of {bad.allowed}, or leave those classes out of the data"
+    layer = f"layer {bad.outputs}" if bad.outputs else "the last layer"
+    text = f"give {layer} {count} outputs instead of {bad.allowed}, or leave those classes out of the data"
     return mend(text, diff, f"n_classes = {count}", "consent")
