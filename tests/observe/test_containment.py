@@ -302,7 +302,7 @@ def test_hooks_that_cannot_be_installed_are_all_removed_again(monkeypatch: pytes
     def fails(*_: Any) -> None:
         raise AttributeError("another version of torch")
 
-    monkeypatch.setattr(hooks, "_compilers", fails)
+    monkeypatch.setattr(hooks, "hook_compilers", fails)
     with pytest.raises(AttributeError):
         sessions.start(tmp_path / "run.sickbay", exact())
     assert not hasattr(torch.nn.Module.__call__, "__wrapped__")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from sickbay import facts
-from sickbay.observe.autograd import _nodes
 from sickbay.observe.batches import BatchWatch
+from sickbay.observe.forensics.live import Live
 from sickbay.observe.incident import MOST_OPERATIONS, MOST_SAMPLES, Seen, keep
 from sickbay.observe.loaded import LOOKS, LoadedBatches
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
@@ -94,7 +94,7 @@ class BlackboxWatch(Observer):
         if self.over or self.session.loss_finite is not False:
             return
         self.loss = loss.detach()
-        self.graph = tuple(node.name() for node, _ in zip(_nodes(loss), range(MOST_OPERATIONS), strict=False))
+        self.graph = tuple(Live(loss).names[:MOST_OPERATIONS])
         self.pending = True
         if self.session.asleep:  # nobody will look any closer
             self.happened("loss")

@@ -1,0 +1,123 @@
+"""Backward passes, gradient scaling and autocast."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sickbay.observe.hooks.clipping import around_clip
+from sickbay.observe.patches import Patches
+from sickbay.observe.places import key_here
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+
+def hook_backward(session: Session, patches: Patches) -> None:
+    clock = time.perf_counter
+    is_compiling = torch.compiler.is_compiling
+
+    def around_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or session.busy or session.off:
+                return original(tensors, *args, **kwargs)
+            tensors = tensors if isinstance(tensors, (torch.Tensor, list, tuple)) else tuple(tensors)
+            loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
+            if loss is None:
+                return original(tensors, *args, **kwargs)
+            frame = sys._getframe(2)  # the caller of Tensor.backward
+            if session.nap is not None and session.nap.backward(tensors, frame):
+                if session.hold is not None:
+                    session.hold(loss)
+                return original(tensors, *args, **kwargs)
+            session.backward_from = (frame.f_code, frame.f_lasti)
+            session.backward_begins(loss, key_here())
+            if not session.asleep:
+                given, retain, create = (args + (None, None, None)[len(args) :])[:3]
+                session.fire("backward_called", loss, session.site, kwargs.get("grad_tensors", given), kwargs.get("retain_graph", retain) or create)
+            started = clock()
+            result = original(tensors, *args, **kwargs)
+            session.times.backward += clock() - started
+            if not session.asleep:
+                session.fire("backward_ends", loss)
+            if not session.registry.optimizers:  # weights are updated by hand
+                session.look_at_gradients(None)
+            session.backward_ended()
+            return result
+
+        return backward
+
+    def around_grad(original: Callable[..., Any]) -> Callable[..., Any]:
+        inside = False
+
+        def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            nonlocal inside
+            # Under our own tracing, torch calls the (patched) function a second time from inside.
+            if inside or is_compiling() or session.busy or session.off:
+                return original(outputs, inputs, *args, **kwargs)
+            session.autograd_grad_calls += 1
+            trains = session.trains_by_grad(outputs, inputs, kwargs.get("create_graph"))
+            if trains:
+                session.backward_begins(outputs, key_here())
+            started = clock()
+            inside = True
+            try:
+                gradients = original(outputs, inputs, *args, **kwargs)
+            finally:
+                inside = False
+            if trains:
+                session.times.backward += clock() - started
+                if not session.asleep:
+                    session.fire("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
+                session.look_at_gradients(
+                    None, dict(zip(map(id, inputs if isinstance(inputs, (list, tuple)) else (inputs,)), gradients, strict=True))
+                )
+                session.backward_ended()
+            return gradients
+
+        return grad
+
+    def around_scale(original: Callable[..., Any]) -> Callable[..., Any]:
+        def scale(self: Any, outputs: Any) -> Any:
+            scaled = original(self, outputs)
+            if isinstance(outputs, torch.Tensor) and isinstance(scaled, torch.Tensor):
+                session.fire("scaled", self, outputs, scaled)
+            return scaled
+
+        return scale
+
+    def around_named(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def around(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                if not is_compiling() and not session.asleep:
+                    session.fire("called", kind, key_here(), args[0] if args else None)
+                return original(*args, **kwargs)
+
+            return call
+
+        return around
+
+    def around_scaler_step(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            made = session.optimizer_steps
+            result = original(self, *args, **kwargs)
+            session.fire("scaler_stepped", self, session.optimizer_steps > made)
+            return result
+
+        return step
+
+    patches.wrap(torch.amp.GradScaler, "step", around_scaler_step)
+    patches.wrap(torch.autocast, "__enter__", around_named("autocast"))
+    for method, kind in (("unscale_", "unscale"), ("step", "scaler_step"), ("update", "scaler_update")):
+        patches.wrap(torch.amp.GradScaler, method, around_named(kind))
+    patches.wrap(torch.autograd, "backward", around_backward)
+    patches.wrap(torch.autograd, "grad", around_grad)
+    patches.wrap(torch.amp.GradScaler, "scale", around_scale)
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        clip = around_clip(session, name)
+        patches.wrap(torch.nn.utils.clip_grad, name, clip)
+        patches.wrap(torch.nn.utils, name, clip)
