@@ -248,6 +248,7 @@ class Terminal:
     def __init__(self, folder: Path, *words: str, rows: int = 24, columns: int = 80) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the tests themselves may run in the background of a shell that ignores it
             os.chdir(folder)
             os.execve(sys.executable, [*TOOL, "run", *words], clean_environment() | {"TERM": "xterm"})
         self.resize(rows, columns)
