@@ -126,6 +126,27 @@ def test_an_unusual_loss_is_seen_in_its_own_step(tmp_path: Path, value: float) -
         assert [e.step for e in record.events("nonfinite-loss")] == [at]
 
 
+@pytest.mark.parametrize("skips", [True, False])
+def test_a_loss_that_the_script_leaves_out_is_told_from_one_that_it_uses(tmp_path: Path, skips: bool) -> None:
+    bad = (23, 37, 45)
+
+    def train() -> list[float]:
+        model, optimizer, x, y = parts()
+        for i in range(STEPS):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x * (math.nan if i in bad else 1.0)), y)
+            if skips and not torch.isfinite(loss):
+                continue
+            loss.backward()
+            if math.isfinite(loss.item()):
+                optimizer.step()
+        return []
+
+    record, _, napped = record_of(tmp_path, train)
+    assert napped > STEPS / 2
+    assert sum(m.times for m in record.facts.masked if m.way == "skipped") == (len(bad) if skips else 0)
+
+
 def test_evaluation_and_a_second_loss_end_a_nap(tmp_path: Path) -> None:
     def train() -> list[float]:
         model, optimizer, x, y = parts()

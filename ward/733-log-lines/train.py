@@ -23,11 +23,11 @@ def vectorise(batch):
     return torch.tensor(rows), torch.tensor([label for _, label in batch])
 
 
-lines = [line() for _ in range(500)]
+lines = [line() for _ in range(900)]
 loader = DataLoader(lines, batch_size=25, shuffle=True, collate_fn=vectorise)
 net = nn.Sequential(nn.Linear(len(PATTERNS), 32), nn.ReLU(), nn.Linear(32, 2))
 opt = torch.optim.Adam(net.parameters(), lr=2e-3)
-for epoch in range(4):
+for epoch in range(8):
     for x, y in loader:
         loss = nn.functional.cross_entropy(net(x), y)
         opt.zero_grad()

@@ -71,6 +71,14 @@ class SkipWatch(Observer):
         if self.waiting.pop(key, False):
             self._count("skipped", key, self.losses.get(key, 0), "loss", self.origin)
 
+    def loss_known(self, *_: Any) -> None:
+        """On a step that is slept through only losses that are not finite are told of: is this the one, or was it left out?"""
+        if self.session.asleep and self.waiting:
+            if self.session.loss_finite:
+                for key in list(self.waiting):
+                    self._left_out(key)
+            self.waiting.clear()
+
     def forward_begins(self, call: ForwardCall) -> None:
         if not call.grad or not call.module.training or call.place_key is None:
             return
