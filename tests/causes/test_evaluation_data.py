@@ -61,6 +61,7 @@ class TestTrainValLeakage(CauseTestCase):
         yield "short texts of few words", run(evaluation(whole_numbers=True, width=20, found=100, train_twins=0.001))
         yield "an agent that acts before it learns", run(evaluation(passes=180))
         yield "two numbers a row", run(evaluation(width=2))
+        yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
 
 

@@ -144,7 +144,7 @@ class EvaluationData:
     found_distinct: int = 0
     batches: int = 0
     whole_batches: int = 0
-    """Batches of which every row was known from training."""
+    """Batches of which (nearly) every row was known from training."""
     rows_in_whole_batches: int = 0
     train_rows: int = 0
     train_distinct: int = 0

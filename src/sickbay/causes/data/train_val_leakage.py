@@ -64,7 +64,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         place = where(record, data)
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(place)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
-        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.found < 0.5 * data.rows):
+        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.loader is not None):
             yield proof(text, place, found=data.found, rows=data.rows)
             return
         clean = any(d is not data and d.rows >= ENOUGH and d.found < SHARE * d.rows for d in record.facts.evaluation_data)
@@ -87,7 +87,7 @@ def _without_whole_batches(data: EvaluationData) -> tuple[int, int]:
     """One line may measure training and validation data in turn: batches that are known as a whole are then training's."""
     if data.loader is not None or data.batches == data.whole_batches or data.batches == 1:
         return data.rows, data.found
-    return data.rows - data.rows_in_whole_batches, data.found - data.rows_in_whole_batches
+    return data.rows - data.rows_in_whole_batches, max(data.found - data.rows_in_whole_batches, 0)
 
 
 def _found_partly(rows: int, found: int) -> bool:
