@@ -208,3 +208,29 @@ def test_an_observer_that_fails_after_a_nap_is_retired_alone(tmp_path: Path, mon
     (event,) = record.events("observer-failed")
     assert (event.data["observer"], event.data["moment"]) == ("rebuilt", "napped")
     assert len(record.series("loss/train")) == STEPS
+
+
+@pytest.mark.parametrize("part", ["_backward", "_stepped", "end"])
+def test_a_nap_that_fails_leaves_training_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    def train() -> list[float]:
+        model, optimizer, x, y = parts()
+        losses = []
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    expected = train()
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(Nap, part, fails)
+    with watching(tmp_path / "run.sickbay", Settings()):
+        assert train() == expected
+    record = read_record(tmp_path / "run.sickbay")
+    assert [limit for limit in record.facts.limits if "injected" in limit.why]
+    assert record.series("loss/train").values[-1] == pytest.approx(expected[-1], rel=1e-6)

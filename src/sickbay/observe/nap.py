@@ -51,8 +51,25 @@ class Nap:
         """...of the step under way."""
         self.own = 0.0
 
+    # Both are called directly by the wrappers, so they contain their own mistakes.
+
     def backward(self, loss: Any, frame: FrameType) -> bool:
         """Take the loss; False if this is not the usual one, and the nap is over."""
+        try:
+            return self._backward(loss, frame)
+        except Exception as e:
+            self.session.nap_failed(e)
+            return False
+
+    def stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        """The weights have moved: the step is over. False if it was not the usual optimizer, and the nap is over."""
+        try:
+            return self._stepped(optimizer)
+        except Exception as e:
+            self.session.nap_failed(e)
+            return False
+
+    def _backward(self, loss: Any, frame: FrameType) -> bool:
         started = _clock()
         usual = self.usual
         if frame.f_lasti == usual.lasti and frame.f_code is usual.code and type(loss) is torch.Tensor:
@@ -66,8 +83,7 @@ class Nap:
         self.end()
         return False
 
-    def stepped(self, optimizer: torch.optim.Optimizer) -> bool:
-        """The weights have moved: the step is over. False if it was not the usual optimizer, and the nap is over."""
+    def _stepped(self, optimizer: torch.optim.Optimizer) -> bool:
         now = _clock()
         session = self.session
         if optimizer is not self.usual.optimizer or not self.backwards:

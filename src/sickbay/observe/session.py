@@ -83,6 +83,7 @@ class Session:
         """This step is only counted: see `Governor.may_sleep`."""
         self.nap: Nap | None = None
         """...and even that is done in passing."""
+        self.may_nap = True
         self.backward_from: tuple[CodeType, int] | None = None
         """Where the newest backward pass was called, as the frame there says (see nap.py)."""
         self.train_mode = True
@@ -478,6 +479,8 @@ class Session:
 
     def _doze(self) -> None:
         """Begin a nap if the next steps can be expected to be like the last one."""
+        if not self.may_nap:
+            return
         until = self.governor.sleeps_until(self.step)
         site, optimizer = self.site, self.stepped_last() if self.stepped_last is not None else None
         if until <= self.step or self.measure_norm or site is None or optimizer is None or self.backward_from is None:
@@ -486,6 +489,12 @@ class Session:
         rate = optimizer.param_groups[0].get("lr")
         if self.loss_finite and site.running is not None and isinstance(rate, (int, float)) and entry.ref() is optimizer:
             self.nap = Nap(self, Usual(*self.backward_from, site, optimizer, entry), until)
+
+    def nap_failed(self, error: BaseException) -> None:
+        """Dozing went wrong: stay awake from now on."""
+        self.nap = None
+        self.may_nap = False
+        self.limit("steps that were dozed through", f"dozing failed at step {self.step}: {type(error).__name__}: {error}{_line_of(error)}")
 
     def slept(self, nap: Nap) -> None:
         """A nap is over: write what was taken and account for it."""

@@ -29,7 +29,8 @@ def hook_backward(session: Session, patches: Patches) -> None:
             loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
             if loss is None:
                 return original(tensors, *args, **kwargs)
-            frame = sys._getframe(2)  # the caller of Tensor.backward
+            inner = sys._getframe(1)
+            frame = inner.f_back or inner  # the caller of Tensor.backward; a script's own top level has none
             if session.nap is not None and session.nap.backward(tensors, frame):
                 if session.hold is not None:
                     session.hold(loss)
