@@ -171,3 +171,25 @@ def test_forks_under_watch_in_a_notebook_too(tmp_path: Path) -> None:
     record = read_record(path)
     assert record.damage == ()
     assert record.facts.run.steps == 4
+
+
+TOP_LEVEL = """\
+import torch
+weight = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for step in range(300):  # beyond the steps that are all watched
+    optimizer.zero_grad()
+    torch.autograd.backward((weight**2).sum())
+    optimizer.step()
+for step in range(20):
+    (gradient,) = torch.autograd.grad((weight**2).sum(), weight)
+print(weight.sum().item())
+"""
+
+
+def test_everything_may_be_called_from_a_scripts_own_top_level(tmp_path: Path) -> None:
+    """There is no frame above it that a wrapper could look at."""
+    plain, _ = run(tmp_path, TOP_LEVEL, False)
+    watched, (record,) = run(tmp_path, TOP_LEVEL, True)
+    assert (watched.returncode, watched.stdout, watched.stderr) == (0, plain.stdout, "")
+    assert len(record.series("loss/train")) == 300
