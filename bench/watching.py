@@ -129,7 +129,7 @@ class Watched(Contestant):
         session = self.session
         if session.step_started is not None:
             session.step_started += seconds
-        session._reported += seconds
+        session.recording.paused(seconds)
         session.writer._flushed_at += seconds
 
     @property

@@ -51,6 +51,13 @@ valid = DataLoader(TensorDataset(x[1400:], y[1400:]), batch_size=128)
 trainer = L.Trainer(max_epochs=5, enable_progress_bar=False, logger=False, enable_checkpointing=False, accelerator="cpu")
 trainer.fit(Digits(), train, valid)
 """
+MANUAL = """\
+        self.manual_backward(loss)
+        self.optimizers().step()
+
+    automatic_optimization = False
+"""
+"""Manual optimization: Lightning hands the optimizer an empty closure."""
 TRANSFORMERS = """\
 import torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments, set_seed
@@ -117,10 +124,11 @@ def test_a_healthy_trainer_is_healthy(sickbay: Sickbay, tmp_path: Path, script: 
     [
         (LIGHTNING, "return self.net(x)", "return torch.softmax(self.net(x), dim=1)", "softmax-before-cross-entropy", "torch.softmax"),
         (LIGHTNING, "Adam(self.parameters(), 3e-3)", "Adam(self.net[0].parameters(), 3e-3)", "optimizer-missing-parameters", "torch.optim.Adam"),
+        (LIGHTNING, "        return loss\n", MANUAL, "missing-zero-grad", "self.manual_backward"),
         (TRANSFORMERS, "learning_rate=1e-3", "learning_rate=1e-8", "lr-too-low", None),
         (ACCELERATE, "        optimizer.zero_grad()\n", "", "missing-zero-grad", "accelerator.backward"),
     ],
-    ids=["lightning: softmax", "lightning: half an optimizer", "transformers: rate", "accelerate: zero_grad"],
+    ids=["lightning: softmax", "lightning: half an optimizer", "lightning: manual, zero_grad", "transformers: rate", "accelerate: zero_grad"],
 )
 def test_a_sick_one_is_found_on_the_users_line(
     sickbay: Sickbay, tmp_path: Path, script: str, well: str, ill: str, cause: str, line: str | None

@@ -9,7 +9,6 @@ from sickbay.record.reader import Record
 
 FUTURE = (
     NotChecked("label noise, wrong labels and leaking features", "this version does not examine the data for them"),
-    NotChecked("memory growth and evaluation metrics", "this version has no causes for them"),
     NotChecked("whether a cure helps", "no trial was run"),
 )
 
@@ -34,7 +33,9 @@ def _unseen(record: Record) -> Iterator[NotChecked]:
     if facts.log is not None:
         return  # its limits say it all: the program was not seen
     if facts.losses and not any(loss.heads for loss in facts.losses):
-        yield NotChecked("what enters the loss function", "the loss is hand-written: none of PyTorch's loss functions was called")
+        yield NotChecked(
+            "what enters the loss function", "none of the loss functions that are read was called (the loss is hand-written, or of another kind)"
+        )
     if facts.labels is None and facts.run.steps:
         yield NotChecked("the order of the labels", "no targets were seen at a known loss function")
     if facts.losses and not any(loss.graph_reads or loss.operations for loss in facts.losses):

@@ -46,7 +46,7 @@ from sickbay.facts.procedure import (
     Scheduler,
     Timeline,
 )
-from sickbay.facts.run import Environment, Evaluation, Limit, Run
+from sickbay.facts.run import Environment, Evaluation, Hoard, Limit, Run
 from sickbay.facts.spikes import LossSpike, Outlier, Spikes
 from sickbay.nouns import Place
 
@@ -77,6 +77,7 @@ __all__ = [
     "Fragile",
     "FutureLeak",
     "Head",
+    "Hoard",
     "Incident",
     "InplaceWrite",
     "InputScale",
@@ -141,6 +142,8 @@ class Facts:
     clippings: tuple[Clipping, ...] = ()
     precision: Precision = field(default_factory=Precision)
     kept: tuple[Kept, ...] = ()
+    hoards: tuple[Hoard, ...] = ()
+    """Containers that grow with the steps."""
     rebuilt: tuple[Rebuilt, ...] = ()
     batches: Batches = field(default_factory=Batches)
     probes: Probes = field(default_factory=Probes)

@@ -63,3 +63,20 @@ class Run:
     """Weights move without any optimizer step: the script updates them by hand."""
     autograd_grad_calls: int = 0
     finished: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hoard:
+    """A list or dict of the script's that held more tensors each time memory was looked at."""
+
+    name: str
+    """What the script calls it."""
+    first_step: int
+    first: int
+    last_step: int
+    last: int
+    """Its length at the first and the last look."""
+    bytes_each: float = 0.0
+    """What one entry holds, about."""
+    epochs: int = 0
+    """Epochs between the two looks."""

@@ -178,7 +178,7 @@ class BlackboxWatch(Observer):
     def _tell(self) -> None:
         if self.kept is not None:
             self.session.writer.fact("incident", self.kept)
-            self.session.report_soon()
+            self.session.recording.report_soon()
 
     def _add_origin(self) -> None:
         """Where it came from may be found only after the incident was written."""
@@ -186,7 +186,7 @@ class BlackboxWatch(Observer):
             return
         self.kept = replace(self.kept, first=_of(self.kept.samples, first))
         try:
-            write_description(description_beside(self.session.path), self.kept)
+            write_description(description_beside(self.session.recording.path), self.kept)
         except OSError:
             return  # the older description is still there
         self._tell()

@@ -69,10 +69,10 @@ def keep(session: Session, kind: str, seen: Seen, budget: int) -> facts.Incident
         if kind == "weight":
             made = replace(made, weights="after")
     made = replace(made, kept=tuple(packer.kept), missing=tuple(packer.missing))
-    path = tensors_beside(session.path)
+    path = tensors_beside(session.recording.path)
     size = write_whole(path, lambda f: torch.save(content, f))
     made = replace(made, file=path.name, bytes=size, seconds=time.perf_counter() - started)
-    write_description(description_beside(session.path), made)
+    write_description(description_beside(session.recording.path), made)
     return made
 
 

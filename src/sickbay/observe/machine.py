@@ -17,14 +17,10 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class MachineWatch(Observer):
-    """The environment once; memory on every fourth sampled step."""
+    """The environment, once."""
 
     name = "machine"
-    sees = "the machine: versions and memory"
-
-    def step_closed(self, _: int) -> None:
-        if self.session.sampled and self.session.with_histograms and (size := resident_bytes()) is not None:
-            self.session.pulse["memory/rss"] = size
+    sees = "the machine and its versions"
 
     def report(self) -> None:
         self.session.writer.fact("environment", environment())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from sickbay.observe.observer import JUMP
@@ -124,7 +125,41 @@ class Nap:
             self._count()
         if self.rows:
             usual.site.follow([row[0] for row in self.rows])
-            session.slept(self)
+            self._write()
+
+    def _write(self) -> None:
+        """What was taken of all steps at once, and the account of it."""
+        session, rows, names = self.session, self.rows, self.usual.names
+        table = np.array(rows, dtype=np.float32)
+        if session.epoch >= 0:
+            names += ("epoch",)
+            table = np.column_stack([table, np.full(len(rows), session.epoch, np.float32)])
+        try:
+            session.writer.frames("pulse", list(range(self.first, self.first + len(rows))), names, table)
+            for step, extra in self.extras:
+                session.writer.frame("pulse", step, tuple(extra), list(extra.values()))
+        except Exception as e:
+            session.abandon(e)
+            return
+        took = sum(row[2] for row in rows)
+        own = sum(row[4] for row in rows) + len(rows) * WRAPPERS_SECONDS
+        session.training_seconds += took
+        session.own_seconds += own
+        session.governor.step_took(took / len(rows), own / len(rows), True)
+        session.fire("napped", self.usual.optimizer, len(rows))
+
+
+def fall_asleep(session: Session) -> Nap | None:
+    """A nap, if the next steps can be expected to be like the last one."""
+    until = session.governor.sleeps_until(session.step)
+    site, optimizer = session.site, session.stepped_last() if session.stepped_last is not None else None
+    if until <= session.step or session.measure_norm or site is None or optimizer is None or session.backward_from is None:
+        return None
+    entry = session.registry.optimizer(optimizer)
+    rate = optimizer.param_groups[0].get("lr")
+    if session.loss_finite and site.running is not None and isinstance(rate, (int, float)) and entry.ref() is optimizer:
+        return Nap(session, Usual(*session.backward_from, site, optimizer, entry), until)
+    return None
 
 
 @dataclass(slots=True)

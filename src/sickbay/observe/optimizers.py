@@ -101,7 +101,7 @@ class OptimizerWatch(Observer):
         entry = self.session.registry.optimizer(optimizer)
         if entry.steps == 0:
             self._first_step(entry, optimizer, key)
-        entry.closure |= closure
+        entry.closure = closure
         if closure:
             return  # gradients are still to come: see step_ends
         looked = entry.intervals < CLOSE_LOOKS or self.session.sampled

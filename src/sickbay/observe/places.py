@@ -31,6 +31,11 @@ def kind_of(code: CodeType) -> int:
     return kind
 
 
+def is_users(file: str) -> bool:
+    """Whether a file is the user's own."""
+    return _look(file) == USER
+
+
 def _look(file: str) -> int:
     if file.startswith(OWN):
         return HIDDEN

@@ -11,6 +11,7 @@ from sickbay.observe.class_order import ClassOrderWatch
 from sickbay.observe.clipping import ClippingWatch
 from sickbay.observe.forensics import ForensicsWatch
 from sickbay.observe.graph import GraphWatch
+from sickbay.observe.hoards import HoardWatch
 from sickbay.observe.kept import KeptWatch
 from sickbay.observe.layers import LayerWatch
 from sickbay.observe.losses import LossWatch
@@ -57,6 +58,7 @@ def observers() -> tuple[type[Observer], ...]:
         WeightWatch,
         CheckpointWatch,
         ProbeWatch,
+        HoardWatch,
         MachineWatch,
         BlackboxWatch,
         *((ReplayWatch,) if replaying() is not None else ()),

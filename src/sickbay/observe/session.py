@@ -8,7 +8,6 @@ our work out of autograd and out of our own sight, and contains whatever goes wr
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import sys
 import threading
@@ -20,16 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.governor import Governor
-from sickbay.observe.nap import WRAPPERS_SECONDS, Nap, Usual
+from sickbay.observe.nap import Nap, fall_asleep
 from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, Site, StepTimes
 from sickbay.observe.patches import Patches
 from sickbay.observe.places import place_of
+from sickbay.observe.recording import Recording
 from sickbay.observe.registry import Registry
 from sickbay.record.schema import SUFFIX
 from sickbay.record.writer import RecordWriter
@@ -40,14 +39,9 @@ if TYPE_CHECKING:
 
     from sickbay.observe.trace import Node, Trace
 
-REPORT_SECONDS = 2.0
-"""Facts are rewritten at most this often while the run goes on (and always at its end)."""
-REPORT_SHARE = 0.002
-"""...and so seldom that writing them takes less than this share of the time."""
 NEW_PHASES = 5000
 MANUAL_AFTER = 16
 """Backward passes without any optimizer step after which each backward counts as a step of its own."""
-SHORTEST_BEFORE_REPORT = 8
 SETTLE_STEPS, SETTLE_SECONDS, SETTLE_BYTES = 8, 1.0, 4 * 2**20
 """Sampled steps, time and room that their numbers may take before they are worked out and written: at most so much of the
 per-layer statistics is lost when the process is killed. Losses are written every quarter second."""
@@ -67,7 +61,7 @@ class Session:
     """Observes this process. Use `install`, or `sickbay.watch` in a notebook."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
-        self.path = path
+        self.recording = Recording(path, settings)
         self.settings = settings
         self.pid = os.getpid()
         self.thread: int | None = None
@@ -135,20 +129,14 @@ class Session:
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
-        self.started = time.time()
         self.governor = Governor(settings.budget, settings.detail_steps)
         self.registry = Registry()
         self.patches = Patches()
         self.observers: list[Observer] = []
-        self._writer: RecordWriter | None = None
         self._listeners: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
         self.clock = time.perf_counter
         self.step_started: float | None = None
         self._closing_took = 0.0
-        self._reported = 0.0
-        self._report_took = 0.0
-        self._sources: set[str] = set()
-        self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
         self.waiting_bytes = 0
         """Taken by sampled numbers that wait for their arithmetic."""
         self._asked_about: dict[int, weakref.ref[torch.Tensor]] = {}
@@ -161,36 +149,16 @@ class Session:
 
     @property
     def writer(self) -> RecordWriter:
-        """Opened at the first need: a loader worker or a script that never trains leaves no file."""
-        if self._writer is None:
-            meta = {"rank": os.environ.get("RANK", "0"), "started": repr(self.started)}
-            self._writer = RecordWriter(self.path, budget_bytes=self.settings.record_bytes, meta=meta)
-        return self._writer
+        return self.recording.writer
 
     def keep_source(self, place: Place | None) -> Place | None:
         """Keep the text of the file a place points into; returns the place, for use in passing."""
-        if place is not None and place.file and place.file not in self._sources:
-            self._sources.add(place.file)
-            self.writer.source(place.file)
+        self.recording.keep_source(place)
         return place
 
     def later(self, name: str, value: torch.Tensor) -> None:
-        """Record a number that is still on its way from a device: copied without waiting, written when it has arrived."""
-        copy = value.detach().to("cpu", non_blocking=True)
-        arrived = torch.cuda.Event() if value.is_cuda else None
-        if arrived is not None:
-            arrived.record()
-        self._on_the_way.append((self.step, name, copy, arrived))
-
-    def _write_arrived(self, wait: bool = False) -> None:
-        while self._on_the_way:
-            step, name, copy, arrived = self._on_the_way[0]
-            if arrived is not None and not arrived.query():
-                if not wait:
-                    return
-                arrived.synchronize()
-            self._on_the_way.popleft()
-            self.writer.frame("pulse", step, (name,), [float(copy)])
+        """Record a number of this step that is still on its way from a device."""
+        self.recording.later(self.step, name, value)
 
     def limit(self, what: str, why: str) -> None:
         """Something is not seen in this run: say so in the report."""
@@ -213,10 +181,6 @@ class Session:
         self.own_seconds += seconds
         if self.step_started is not None:
             self.step_started += seconds
-
-    def report_soon(self) -> None:
-        """Write all facts when this step closes: the run may not live much longer."""
-        self._reported = -math.inf
 
     # -- observers ----------------------------------------------------------------------------------------------
 
@@ -398,11 +362,14 @@ class Session:
         self.pulse = {}
         self.times = StepTimes(own=0.0)
         self.sample_seconds = self.norm_seconds = 0.0
+        self._begin_step()
+
+    def _begin_step(self) -> None:
         self.step_started = self.clock()
         if not self.asleep:
             self.fire("step_planned")
-        else:
-            self._doze()
+        elif self.may_nap:
+            self.nap = fall_asleep(self)
 
     def _settle_in_time(self) -> None:
         """Sampled numbers wait for their arithmetic, which is cheap for many steps at once: not long, and not when something is wrong."""
@@ -428,7 +395,7 @@ class Session:
         if current is self:
             current = None
         try:
-            with (self.path.parent / "bootstrap-errors.txt").open("a") as f:
+            with (self.recording.path.parent / "bootstrap-errors.txt").open("a") as f:
                 f.write(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
         except OSError:
             pass
@@ -462,61 +429,19 @@ class Session:
             self.abandon(e)
 
     def _tend_record(self) -> None:
-        writer = self.writer
-        self._write_arrived()
-        now = time.monotonic()
-        at_once = self._reported == -math.inf
-        if now - self._reported > max(REPORT_SECONDS, self._report_took / REPORT_SHARE) or self.step in (1, SHORTEST_BEFORE_REPORT):
+        recording = self.recording
+        recording.write_arrived()
+        at_once = recording.at_once
+        if recording.report_due(self.step):
+            started = time.monotonic()
             self.report()
-            self._reported = time.monotonic()
-            self._report_took = self._reported - now
-        if writer.due() or at_once:
+            recording.reported(time.monotonic() - started)
+        if recording.writer.due() or at_once:
             if self._unsettled and self.step < YOUNG:
                 self.settle()
-            writer.flush()
+            recording.writer.flush()
 
-    # -- dozing -------------------------------------------------------------------------------------------------
-
-    def _doze(self) -> None:
-        """Begin a nap if the next steps can be expected to be like the last one."""
-        if not self.may_nap:
-            return
-        until = self.governor.sleeps_until(self.step)
-        site, optimizer = self.site, self.stepped_last() if self.stepped_last is not None else None
-        if until <= self.step or self.measure_norm or site is None or optimizer is None or self.backward_from is None:
-            return
-        entry = self.registry.optimizer(optimizer)
-        rate = optimizer.param_groups[0].get("lr")
-        if self.loss_finite and site.running is not None and isinstance(rate, (int, float)) and entry.ref() is optimizer:
-            self.nap = Nap(self, Usual(*self.backward_from, site, optimizer, entry), until)
-
-    def nap_failed(self, error: BaseException) -> None:
-        """Dozing went wrong: stay awake from now on."""
-        self.nap = None
-        self.may_nap = False
-        self.limit("steps that were dozed through", f"dozing failed at step {self.step}: {type(error).__name__}: {error}{_line_of(error)}")
-
-    def slept(self, nap: Nap) -> None:
-        """A nap is over: write what was taken and account for it."""
-        rows, usual = nap.rows, nap.usual
-        table = np.array(rows, dtype=np.float32)
-        names = usual.names
-        if self.epoch >= 0:
-            names += ("epoch",)
-            table = np.column_stack([table, np.full(len(rows), self.epoch, np.float32)])
-        try:
-            self.writer.frames("pulse", list(range(nap.first, nap.first + len(rows))), names, table)
-            for step, extra in nap.extras:
-                self.writer.frame("pulse", step, tuple(extra), list(extra.values()))
-        except Exception as e:
-            self.abandon(e)
-            return
-        took = sum(row[2] for row in rows)
-        own = sum(row[4] for row in rows) + len(rows) * WRAPPERS_SECONDS
-        self.training_seconds += took
-        self.own_seconds += own
-        self.governor.step_took(took / len(rows), own / len(rows), True)
-        self.fire("napped", usual.optimizer, len(rows))
+    # -- dozing (see nap.py) ------------------------------------------------------------------------------------
 
     def wake(self) -> None:
         """A nap ended with a whole step: plan the next one."""
@@ -528,11 +453,13 @@ class Session:
             self.abandon(e)
             return
         self.own_seconds += self.clock() - started
-        self.step_started = self.clock()
-        if not self.asleep:
-            self.fire("step_planned")
-        else:
-            self._doze()
+        self._begin_step()
+
+    def nap_failed(self, error: BaseException) -> None:
+        """Dozing went wrong: stay awake from now on."""
+        self.nap = None
+        self.may_nap = False
+        self.limit("steps that were dozed through", f"dozing failed at step {self.step}: {type(error).__name__}: {error}{_line_of(error)}")
 
     # -- telling and ending -------------------------------------------------------------------------------------
 
@@ -551,8 +478,8 @@ class Session:
             script=os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else "",
             argv=tuple(sys.argv[1:]),
             cwd=os.getcwd(),
-            started=self.started,
-            seconds=time.time() - self.started,
+            started=self.recording.started,
+            seconds=time.time() - self.recording.started,
             training_seconds=self.training_seconds,
             steps=self.step,
             backwards=self.backwards,
@@ -578,7 +505,7 @@ class Session:
             if self.since_step and self.steps_by_backward:
                 self.close_step()
             self.fire("finish")
-            self._write_arrived(wait=True)
+            self.recording.write_arrived(wait=True)
             if self.backwards or self.optimizer_steps or self.forwards or (self.crash is not None and self.registry.optimizers):
                 self.report(finished=True)
                 self.writer.close()

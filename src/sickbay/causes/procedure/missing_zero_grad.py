@@ -101,7 +101,10 @@ def _place(record: Record, o: Optimizer) -> Place | None:
     """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds."""
     loss = _loss(record, o)
     backward = (loss.backward_at if loss is not None else None) or o.stepped_at
-    return o.zeroed_at or uncalled_at(record, backward, "zero_grad") or backward
+    own_call = (
+        o.zeroed_at if o.zeroed_at is not None and "zero_grad" in (o.zeroed_at.text or "zero_grad") else None
+    )  # a trainer's own is not the user's
+    return own_call or uncalled_at(record, backward, "zero_grad") or backward
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

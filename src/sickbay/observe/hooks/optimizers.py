@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
     Optimizer = torch.optim.Optimizer
     clock = time.perf_counter
     begun: dict[int, float] = {}
+    before_closure: dict[int, int] = {}
+    idle: weakref.WeakSet[Any] = weakref.WeakSet()
+    """Optimizers whose closure runs no backward pass (Lightning's manual optimization gives an empty one): learned on the step before."""
 
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         if session.busy or session.off or not session.mine():
@@ -33,6 +37,9 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
             begun[id(optimizer)] = clock()
             return
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None) is not None  # args[0] is the optimizer
+        if closure:
+            before_closure[id(optimizer)] = session.backwards
+            closure = optimizer not in idle
         session.fire("step_begins", optimizer, key_here(), closure)
         if not closure:  # with one, gradients are still to come
             session.look_at_gradients(optimizer)
@@ -46,6 +53,8 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
         if started is None or session.busy or session.off:
             return
         session.times.optimizer += clock() - started
+        if (backwards := before_closure.pop(id(optimizer), None)) is not None:
+            (idle.add if session.backwards == backwards else idle.discard)(optimizer)
         session.step_ended(optimizer)
 
     before_handle = register_optimizer_step_pre_hook(before)

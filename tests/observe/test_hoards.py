@@ -1,0 +1,80 @@
+"""Containers that grow with the steps are found by name when memory has grown, and only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from observe.watched import exact, watch_script
+from sickbay.observe import hoards
+
+START = """
+from collections import deque
+model = nn.Linear(64, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def step():
+    x = torch.randn(256, 64)
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return x, loss
+"""
+
+
+@pytest.fixture(autouse=True)
+def growing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process says that it grows, each time it is asked."""
+    sizes = iter(range(0, 10**15, 2 * hoards.GROWN // 3))
+    monkeypatch.setattr(hoards, "resident_bytes", lambda: next(sizes))
+
+
+def found(tmp_path: Any, loop: str) -> list[Any]:
+    return list(watch_script(START + loop, tmp_path, exact()).facts.hoards)
+
+
+def test_a_list_that_takes_every_batch(tmp_path: Any) -> None:
+    (hoard,) = found(tmp_path, "kept = []\nfor _ in range(120):\n    x, _ = step()\n    kept.append(x)\n")
+    assert hoard.name == "kept"
+    assert hoard.last > hoard.first
+    assert hoard.bytes_each == pytest.approx(256 * 64 * 4)
+
+
+def test_an_attribute_of_an_object_that_nobody_near_holds(tmp_path: Any) -> None:
+    loop = """
+class Meter:
+    def __init__(self):
+        self.inputs = {}
+class Trainer:
+    def __init__(self):
+        self.meter = Meter()
+    def fit(self):
+        for i in range(120):
+            x, _ = step()
+            self.meter.inputs[i] = (x, i)
+Trainer().fit()
+"""
+    (hoard,) = found(tmp_path, loop)
+    assert hoard.name.endswith("inputs")
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "losses = []\nfor _ in range(120):\n    _, loss = step()\n    losses.append(loss.item())\n",
+        "recent = deque(maxlen=10)\nfor _ in range(120):\n    x, _ = step()\n    recent.append(x)\n",
+        "for _ in range(8):\n    outputs = []\n    for _ in range(10):\n        outputs.append(step()[0])\n",
+        "cache = [torch.randn(10) for _ in range(50)]\nfor _ in range(120):\n    step()\n",
+    ],
+    ids=["numbers", "bounded", "one epoch at a time", "does not grow"],
+)
+def test_what_does_not_leak(tmp_path: Any, loop: str) -> None:
+    assert found(tmp_path, loop) == []
+
+
+def test_nothing_is_looked_through_while_memory_stays(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hoards, "resident_bytes", lambda: 10**9)
+    monkeypatch.setattr(hoards.HoardWatch, "_look", lambda *_: pytest.fail("looked"))
+    assert found(tmp_path, "kept = []\nfor _ in range(40):\n    kept.append(step()[0])\n") == []
