@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 @runs_option
 @json_option
 @exit_code_option
+@click.option(
+    "--treat",
+    metavar="NAME[=VALUE],...",
+    help="Run the script with something changed, for example lr=x0.1 or clip=1.0; `sickbay treatments` lists them.",
+)
 @click.option("--no-html", is_flag=True, help="Do not write the HTML report.")
 @click.option("--quiet", is_flag=True, help="No live line and no report in the terminal.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...")
@@ -40,6 +45,7 @@ def run(
     runs_dir: Path | None,
     json_file: str | None,
     exit_code: bool,
+    treat: str | None,
     no_html: bool,
     quiet: bool,
     **settings: Any,
@@ -61,12 +67,23 @@ def run(
 
     if json_file not in (None, "-") and not Path(json_file or "").absolute().parent.is_dir():
         raise UsageError(f"cannot write {json_file}: its folder does not exist")
+    variables = _treated(treat)
     what = resolve(command)
     folder = new_run(runs_root(runs_dir), what.stem, name)
-    ending = start(what, folder, Settings(**settings), live=not quiet)
+    ending = start(what, folder, Settings(**settings), live=not quiet, variables=variables)
     diagnosis = tell(folder, json_file=json_file, html=not no_html, quiet=quiet)
     sick = exit_code and diagnosis is not None and diagnosis.verdict == "sick"
     end_like(ending, 1 if sick and ending.code == 0 else ending.code)
+
+
+def _treated(treat: str | None) -> dict[str, str]:
+    """What tells the child of its treatment."""
+    if treat is None:
+        return {}
+    from sickbay.trials.orders import Orders
+    from sickbay.trials.treatment import parse
+
+    return Orders(treat=",".join(map(str, parse(treat)))).to_env()
 
 
 def start(

@@ -107,6 +107,8 @@ def _header(page: Page, view: View) -> None:
     page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
+    if view.run.treated:
+        page.prose(f"{view.run.treated} (not the script as it is)", indent=9, label="TREATED", mark="bold yellow")
     if view.run.loss:
         page.prose(f"loss: {view.run.loss}", style="dim")
 

@@ -105,6 +105,8 @@ class RunView:
     loss: str
     """ "train 2.3 → 0.41, validation 2.3 → 0.5", or ""."""
     date: str
+    treated: str = ""
+    """What was changed in the run by a treatment, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +324,7 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
         overhead=_overhead(diagnosis, record) if record.facts.log is None else "",
         loss=_loss(record),
         date=time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started)) if facts.started > 0 else "",
+        treated=words.clean(facts.treatment),
     )
 
 
