@@ -190,3 +190,5 @@ class Diagnosis:
     run: RunSummary
     shapes: tuple[str, ...] = ()
     """Of a log that another tool wrote: the shape of its curves in a word, the one that says most first (`causes/shapes.py`)."""
+    trials: tuple[Trial, ...] = ()
+    """Everything that was tried, in that order."""

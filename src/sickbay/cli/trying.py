@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sickbay.cli.options import exit_code_option, json_option, runs_option
+from sickbay.cli.options import budget_option, exit_code_option, json_option, runs_option
 from sickbay.cli.read import run_argument
 from sickbay.errors import UsageError
 
@@ -18,22 +17,6 @@ if TYPE_CHECKING:
     from sickbay.supervise.planning import Plan
     from sickbay.supervise.trying import Told
 
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
-
-
-def parse_time(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
-    """`5m`, `90s`, `1h`."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", text.strip().lower())
-    if not match or float(match[1]) <= 0:
-        raise click.BadParameter(f"{text!r} is not a time: expected a number with s, m or h; write for example 5m")
-    return float(match[1]) * UNITS[match[2]]
-
-
-budget_option = click.option(
-    "--budget-time", "budget", callback=parse_time, metavar="TIME", help="What all trials together may take, for example 5m  [default: twice the run]"
-)
 steps_option = click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Steps of each trial  [default: all, or what the time allows]")
 jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Trials at a time.")
 
@@ -51,7 +34,7 @@ jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=1, show
 def try_(
     run: str,
     given: tuple[str, ...],
-    budget: float | None,
+    budget_time: float | None,
     steps: int | None,
     jobs: int,
     dry_run: bool,
@@ -71,7 +54,7 @@ def try_(
 
     place = find_run(run, runs_root(runs_dir))
     folder = place if place.is_dir() else place.parent
-    if not carry_out(folder, given=given, budget=budget, steps=steps, jobs=jobs, dry_run=dry_run):
+    if not carry_out(folder, given=given, budget=budget_time, steps=steps, jobs=jobs, dry_run=dry_run):
         return
     record = open_run(place)
     diagnosis = output.conclude(record, folder)

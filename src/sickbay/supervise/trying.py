@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sickbay.conclude import diagnose, suspect_all
 from sickbay.errors import SickbayError
@@ -184,9 +188,10 @@ def is_seeded(record: Record) -> bool:
 
 
 def thinned(series: Series) -> tuple[tuple[int, float], ...]:
-    """At most so many points, evenly picked."""
-    step = max(1, -(-len(series) // POINTS))
-    return tuple((int(s), float(v)) for s, v in zip(series.steps[::step], series.values[::step], strict=True))
+    """At most so many points: medians of stretches, NaN where all of one is not finite."""
+    edges = np.linspace(0, len(series), min(POINTS, len(series)) + 1).astype(int)
+    parts = [(int(series.steps[i]), series.values[i:j][np.isfinite(series.values[i:j])]) for i, j in pairwise(edges)]
+    return tuple((step, float(np.median(part)) if len(part) else math.nan) for step, part in parts)
 
 
 def _firm(s: Suspicion) -> bool:
