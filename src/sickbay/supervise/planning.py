@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
 from sickbay.trials.treatment import Treatment, labels, parse
 
-STRONGER = {"lr=x0.1": "lr=x0.01", "lr=x10": "lr=x100"}
+STRONGER = {"lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
 """What is tried next where the first dose did not cure."""
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
@@ -106,6 +107,8 @@ def cure_for(cause: str, record: Record) -> str | None:
     if declared == "drop-samples":
         samples = _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None
+    if declared in STRONGER:
+        return _dosed(declared, record)
     if declared == "insert-relu":
         layers = _bare_layers(record)
         return f"insert-relu={','.join(layers)}" if layers else None
@@ -117,6 +120,19 @@ def cure_for(cause: str, record: Record) -> str | None:
         found = next(iter(record.facts.accumulations), None)
         return f"scale-accumulation={found.backwards}" if found is not None else declared
     return declared
+
+
+def _dosed(declared: str, record: Record) -> str:
+    """A tenth, or tenfold, unless the weights' own updates ask for more: they move by about 1e-3 of the weights where training goes well,
+    and by no more than 1e-2 (CATALOGUE)."""
+    ratios = record.family("update_ratio").values
+    known = ratios[np.isfinite(ratios) & (ratios > 0)]
+    if not len(known):
+        return declared
+    typical = float(np.median(known))
+    if declared == "lr=x10":
+        return f"lr=x{10 ** min(3, max(1, math.floor(math.log10(1e-3 / typical))))}"
+    return f"lr=x{10.0 ** max(-3, min(-1, math.ceil(math.log10(1e-2 / typical)))):g}"
 
 
 def _broken_samples(record: Record) -> list[int]:

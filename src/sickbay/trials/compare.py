@@ -156,12 +156,12 @@ def _accuracy(untreated: Course, treated: Course) -> tuple[int, str] | None:
 
 
 def _evaluated(untreated: Course, treated: Course, redefined: bool) -> tuple[int, str] | None:
-    """The same by the validation loss: a fifth lower, and beyond what it moved between evaluations of either run."""
+    """The same by the validation loss: a fifth lower, and by more than twice what it ever rose between two evaluations."""
     a, b = _last(untreated.evaluation), _last(treated.evaluation)
     if a is None or b is None or redefined or min(a, b) <= 0:
         return None
-    moves = np.concatenate([np.abs(np.diff(np.log(_positive(s.values)[-4:]))) for s in (untreated.evaluation, treated.evaluation)])
-    limit = max(0.2, 2 * float(np.median(moves)) if len(moves) else 0.4)
+    rises = np.concatenate([np.diff(np.log(_positive(s.values)[-6:])) for s in (untreated.evaluation, treated.evaluation)])
+    limit = max(0.2, 2 * float(np.max(rises, initial=0.0)))
     change = math.log(a) - math.log(b)
     return (0 if abs(change) < limit else 1 if change > 0 else -1), f"; validation loss {a:.3g} → {b:.3g}"
 

@@ -136,16 +136,24 @@ class Control:
 
         from sickbay.observe.hooks import LOSSES
 
+        inside = False
+
         def around(name: str) -> Callable[[Call], Call]:
             def wrapper(original: Call) -> Call:
                 def loss_function(*args: Any, **kwargs: Any) -> Any:
+                    nonlocal inside
                     given, options, rest = list(args[:2]), dict(kwargs), args[2:]
                     names = [k for k in ("input", "target") if k in options]
                     given += [options.pop(k) for k in names]
-                    if self.session.busy or len(given) != 2:
+                    # While operations are followed, torch calls the (patched) function a second time from inside.
+                    if inside or self.session.busy or len(given) != 2:
                         return original(*args, **kwargs)
-                    first, second = change(name, *given, options)
-                    return original(first, second, *rest, **options)
+                    inside = True
+                    try:
+                        first, second = change(name, *given, options)
+                        return original(first, second, *rest, **options)
+                    finally:
+                        inside = False
 
                 return loss_function
 

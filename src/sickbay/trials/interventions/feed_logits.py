@@ -22,9 +22,14 @@ def feed_logits(control: Control) -> None:
     def recovered(name: str, given: Any, axis: int) -> Any:
         if not isinstance(given, torch.Tensor) or not given.is_floating_point():
             return given
-        if given.grad_fn is not None:
-            squashed[name] = "sigmoid" if made_by(given, "Sigmoid") else "softmax" if made_by(given, "Softmax") and sums_to_one(given, axis) else ""
-        kind = squashed.get(name, "")
+        if given.grad_fn is None:
+            kind = squashed.get(name, "")
+        elif made_by(given, "Sigmoid"):
+            kind = squashed[name] = "sigmoid"
+        elif made_by(given, "Softmax") and sums_to_one(given, axis):
+            kind = squashed[name] = "softmax"
+        else:
+            kind = ""
         return from_sigmoid(given) if kind == "sigmoid" else from_softmax(given) if kind == "softmax" else given
 
     def change(name: str, given: Any, target: Any, options: dict[str, Any]) -> tuple[Any, Any]:
