@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from sickbay.trials.randomness import Randomness
+from sickbay.exams.randomness import Randomness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sickbay.trials.randomness import seed_everything
+from sickbay.exams.randomness import seed_everything
 
 
 def deterministic(seed: int = 0) -> None:
@@ -12,7 +12,7 @@ def deterministic(seed: int = 0) -> None:
 
     Call it first, before the model and the loaders are built. An operation that has no repeatable version warns and runs as always.
     """
-    import numpy  # noqa: F401  # seeded below because it is loaded
+    import numpy as np  # noqa: F401  # loaded, so that it is seeded below
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sickbay.exams.randomness import seed_everything
 from sickbay.trials import fence
 from sickbay.trials.control import Control
 from sickbay.trials.orders import Orders
-from sickbay.trials.randomness import seed_everything
 from sickbay.trials.stop import stop_after
 from sickbay.trials.treatment import labels, parse
 

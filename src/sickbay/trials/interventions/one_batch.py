@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from sickbay.exams.randomness import Randomness
 from sickbay.trials.control import Control, mapped, tensors_in
-from sickbay.trials.randomness import Randomness
 from sickbay.trials.registry import intervention
 from sickbay.trials.values import count
 

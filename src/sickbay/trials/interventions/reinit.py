@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sickbay.exams.randomness import own_randomness
 from sickbay.trials.control import Control
-from sickbay.trials.randomness import own_randomness
 from sickbay.trials.registry import intervention
 
 RECTIFIERS = ("ReLU", "LeakyReLU", "GELU", "SiLU", "ELU", "PReLU")

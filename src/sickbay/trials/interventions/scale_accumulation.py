@@ -10,7 +10,11 @@ from sickbay.trials.values import count
 
 
 @intervention(
-    "divide the loss by the number of accumulated batches (of the cycle before, if none is given)", parse=count, default="0", label="loss scaled"
+    "divide the loss by the number of accumulated batches (of the cycle before, if none is given)",
+    parse=count,
+    default="0",
+    label="loss scaled",
+    redefines_loss=True,
 )
 def scale_accumulation(control: Control, batches: int) -> None:
     import torch

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from sickbay.exams.randomness import seed_everything
 from sickbay.trials.control import Call, Control
-from sickbay.trials.randomness import seed_everything
 from sickbay.trials.registry import intervention
 from sickbay.trials.values import count
 
