@@ -20,6 +20,9 @@ Folding: a suspicion that another one explains, by name or by all of its signs, 
 absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other, the one that names the
 other stays; when both do (or neither), the better ranked one.
 
+Trials: a cure that was tried is a line of the ledger too: CURED is strong, HELPED a hint, NO EFFECT and HARMED are against. A firm suspicion whose cure
+did nothing ranks below every other firm one and absorbs none whose trial went better; CURED goes before untried at the same certainty.
+
 The verdict is `sick` only if the best root cause is proven or likely. A healthy run is called healthy, with its numbers.
 """
 
@@ -35,7 +38,7 @@ from sickbay.causes.evidence import at, first_place, located, times
 from sickbay.causes.health import alarm, describe, of_curves
 from sickbay.causes.registry import Cause, catalogue
 from sickbay.causes.shapes import shapes, told
-from sickbay.nouns import LEVELS, Certainty, Diagnosis, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Verdict
+from sickbay.nouns import LEVELS, Certainty, Diagnosis, Effect, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Trial, Verdict
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs
 from sickbay.signs.curves import fell
@@ -44,18 +47,24 @@ from sickbay.signs.losses import training_losses
 PRIOR = -1.0
 WEIGHT: dict[EvidenceKind, float] = {"proof": 6.0, "strong": 2.5, "hint": 0.7, "against": -2.0}
 PROVEN, LIKELY, POSSIBLE = 0.95, 0.6, 0.3
+TRIED: dict[Effect, EvidenceKind] = {"CURED": "strong", "HELPED": "hint", "NO EFFECT": "against", "HARMED": "against"}
+"""What a trial's outcome is in the ledger of the cause whose cure was tried; INCONCLUSIVE is nothing."""
+EFFECTS: tuple[Effect, ...] = ("CURED", "HELPED", "INCONCLUSIVE", "NO EFFECT", "HARMED")
 CERTAINTIES: tuple[Certainty, ...] = ("proven", "likely", "possible")
 MOST_CAUSES = 3
+UNTRIED = "whether a cure helps"
+"""What `causes/coverage.py` says as long as no trial was run."""
 DEADLY = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
 """Signals with which nobody stops a run that is well (Ctrl-C and preemption have their own)."""
 ENOUGH_STEPS = 10
 """Fewer steps than this show only what is proven by structure."""
 
 
-def diagnose(record: Record, summary: RunSummary | None = None) -> Diagnosis:
-    """The diagnosis of a run, also of one that still goes on."""
+def diagnose(record: Record, summary: RunSummary | None = None, trials: Sequence[Trial] = ()) -> Diagnosis:
+    """The diagnosis of a run, also of one that still goes on; with what came of trying cures, if any were tried."""
     signs = read_signs(record)
     suspicions, failures = _examine(record, signs)
+    suspicions = [with_trials(s, trials) for s in suspicions]
     roots = fold(suspicions, signs)
     firm = [s for s in roots if s.certainty != "possible"]
     verdict, reason = _verdict(record, signs, roots)
@@ -66,10 +75,16 @@ def diagnose(record: Record, summary: RunSummary | None = None) -> Diagnosis:
         reason,
         tuple(shown[:MOST_CAUSES]),
         told(signs) if seen else signs.all,
-        (*failures, *not_checked(record)),
+        (*failures, *(n for n in not_checked(record) if not (trials and n.what == UNTRIED))),
         summary or _summary(record),
         seen,
+        tuple(trials),
     )
+
+
+def suspect_all(record: Record, signs: Signs) -> list[Suspicion]:
+    """Everything that is suspected, best first, before anything is folded or left out."""
+    return sorted(_examine(record, signs)[0], key=rank)
 
 
 def _examine(record: Record, signs: Signs) -> tuple[list[Suspicion], list[NotChecked]]:
@@ -119,6 +134,19 @@ def weigh(ledger: Sequence[Evidence]) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
+def with_trials(s: Suspicion, trials: Sequence[Trial]) -> Suspicion:
+    """The suspicion after its cure was tried: by the trial that went best, if there were several doses."""
+    own = sorted((t for t in trials if t.cause == s.cause), key=lambda t: EFFECTS.index(t.effect))
+    if not own:
+        return s
+    trial = own[0]
+    if trial.effect not in TRIED:
+        return replace(s, trial=trial)
+    ledger = (*s.evidence, Evidence(TRIED[trial.effect], f"a trial with {trial.label}: {trial.effect}; {trial.text}"))
+    confidence = weigh(ledger)
+    return replace(s, evidence=ledger, confidence=round(confidence, 3), certainty=_certainty(ledger, confidence) or "possible", trial=trial)
+
+
 def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | None:
     kinds = {e.kind for e in ledger}
     if "proof" in kinds and confidence >= PROVEN:
@@ -131,9 +159,23 @@ def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | Non
 # -- all causes -----------------------------------------------------------------------------------------------------
 
 
-def rank(s: Suspicion) -> tuple[int, bool, int, float, str]:
+def rank(s: Suspicion) -> tuple[bool, bool, int, bool, bool, int, float, str]:
     """Sort key: best first."""
-    return CERTAINTIES.index(s.certainty), not any(map(killed_the_run, s.evidence)), LEVELS.index(s.level), -s.confidence, s.code
+    return (
+        s.certainty == "possible",
+        _in_vain(s),
+        CERTAINTIES.index(s.certainty),
+        not any(map(killed_the_run, s.evidence)),
+        not _cured(s),
+        LEVELS.index(s.level),
+        -s.confidence,
+        s.code,
+    )
+
+
+def _in_vain(s: Suspicion) -> bool:
+    """Its cure was tried and did nothing, or harm."""
+    return s.trial is not None and s.trial.effect in ("NO EFFECT", "HARMED")
 
 
 def fold(suspicions: Iterable[Suspicion], signs: Signs) -> list[Suspicion]:
@@ -155,10 +197,16 @@ def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> int:
     """2 if by name, 1 if by all signs that the other explains itself, 0 if not."""
     if CERTAINTIES.index(root.certainty) > CERTAINTIES.index(other.certainty):
         return 0
+    if root.trial is not None and root.trial.effect != "CURED" and (_in_vain(root) > _in_vain(other) or _cured(other)):
+        return 0
     if other.cause in root.explains:
         return 2
     seen = other.explains & present
     return int(other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other))
+
+
+def _cured(s: Suspicion) -> bool:
+    return s.trial is not None and s.trial.effect == "CURED"
 
 
 def _root(s: Suspicion, parent: dict[str, Suspicion | None]) -> Suspicion:

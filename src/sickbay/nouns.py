@@ -1,6 +1,6 @@
 """The nouns. Read this first: every stage of sickbay turns one of these into the next.
 
-    observe -> Record -> Sign -> Suspicion -> Diagnosis -> report
+    observe -> Record -> Sign -> Suspicion (-> Trial) -> Diagnosis -> report
 
 A later stage makes a new noun and never edits an older one, so everything here is frozen. There is no logic in
 this file; what is known about the parts of a run (its model, optimizers, loaders...) is in `facts.py`.
@@ -20,6 +20,8 @@ EvidenceKind = Literal["proof", "strong", "hint", "against"]
 Certainty = Literal["proven", "likely", "possible"]
 Verdict = Literal["healthy", "sick", "undecided", "untrained"]
 Safety = Literal["advice", "consent", "safe"]
+Effect = Literal["CURED", "HELPED", "NO EFFECT", "HARMED", "INCONCLUSIVE"]
+"""What a trial showed."""
 
 LEVELS: tuple[Level, ...] = ("data", "architecture", "procedure", "hyperparameters", "system", "evaluation")
 """Cheapest and most fundamental first: the order in which an expert looks, and in which equal evidence is ranked."""
@@ -103,6 +105,32 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """The script run again with one thing changed, beside the run as it was."""
+
+    cause: str
+    """Whose cure was tried."""
+    treatment: str
+    """As `--treat` writes it."""
+    label: str
+    """...and in words: "learning rate ×0.1"."""
+    effect: Effect
+    text: str
+    """One sentence with the numbers."""
+    size: float = 0.0
+    """How much lower the treated loss is, as a difference of logarithms; negative if higher."""
+    noise: float = 0.0
+    """...and what differences of that kind the runs' own noise gives."""
+    steps: int = 0
+    seconds: float = 0.0
+    untreated: tuple[tuple[int, float], ...] = ()
+    treated: tuple[tuple[int, float], ...] = ()
+    """Both losses, thinned, as (step, value)."""
+    fenced: tuple[str, ...] = ()
+    """Files that the trial was kept from writing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Suspicion:
     """A cause with its ledger of evidence for and against, a place and a confidence."""
 
@@ -121,6 +149,8 @@ class Suspicion:
     """Signs and causes that this one brings with it."""
     consequences: tuple[str, ...] = ()
     """Signs and causes folded beneath this one in the diagnosis."""
+    trial: Trial | None = None
+    """What came of trying its cure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +190,5 @@ class Diagnosis:
     run: RunSummary
     shapes: tuple[str, ...] = ()
     """Of a log that another tool wrote: the shape of its curves in a word, the one that says most first (`causes/shapes.py`)."""
+    trials: tuple[Trial, ...] = ()
+    """Everything that was tried, in that order."""

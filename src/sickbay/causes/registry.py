@@ -51,7 +51,7 @@ class Cause:
     explains: frozenset[str]
     """Signs and causes that this one brings with it."""
     cure: str | None
-    """The intervention that a trial can make; None where only a change of the code helps."""
+    """The treatment that a trial can give, as `--treat` writes it ("lr=x0.1"); None where only a change of the code or more data helps."""
     doc: str
     examine: Examine
     fix: Mend

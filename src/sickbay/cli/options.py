@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +26,24 @@ runs_option = click.option(
 )
 json_option = click.option("--json", "json_file", metavar="FILE", help="Also write the diagnosis as a JSON document; - for standard output.")
 exit_code_option = click.option("--exit-code", is_flag=True, help="Exit with 1 if the verdict is sick.")
+
+
+TIMES = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def parse_time(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """`5m`, `90s`, `1h`."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", text.strip().lower())
+    if not match or float(match[1]) <= 0:
+        raise click.BadParameter(f"{text!r} is not a time: expected a number with s, m or h; write for example 5m")
+    return float(match[1]) * TIMES[match[2]]
+
+
+budget_option = click.option(
+    "--budget-time", callback=parse_time, metavar="TIME", help="What all trials together may take, for example 5m  [default: twice the run]"
+)
 
 
 def settings_options(function: F) -> F:

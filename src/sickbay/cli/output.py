@@ -33,8 +33,9 @@ def conclude(record: Record, place: Path) -> Diagnosis:
 
         return Diagnosis(verdict="untrained", reason=unseen, causes=(), signs=(), not_checked=(), run=summary)
     from sickbay.conclude import diagnose
+    from sickbay.trials.storage import load_trials
 
-    return diagnose(record, summary)
+    return diagnose(record, summary, load_trials(folder))
 
 
 def console() -> Console:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sickbay import __version__
-from sickbay.cli.options import exit_code_option, json_option, runs_option, settings_options
+from sickbay.cli.options import budget_option, exit_code_option, json_option, runs_option, settings_options
 from sickbay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 @runs_option
 @json_option
 @exit_code_option
+@click.option(
+    "--treat",
+    metavar="NAME[=VALUE],...",
+    help="Run the script with something changed, for example lr=x0.1 or clip=1.0; `sickbay treatments` lists them.",
+)
+@click.option("--trials", is_flag=True, help="Then try the cures of what is suspected on the script, and tell what helped (see `sickbay try`).")
+@budget_option
+@click.option("--trial-steps", type=click.IntRange(min=1), metavar="N", help="With --trials: steps of each trial.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="With --trials: trials at a time.")
 @click.option("--no-html", is_flag=True, help="Do not write the HTML report.")
 @click.option("--quiet", is_flag=True, help="No live line and no report in the terminal.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...")
@@ -40,6 +49,11 @@ def run(
     runs_dir: Path | None,
     json_file: str | None,
     exit_code: bool,
+    treat: str | None,
+    trials: bool,
+    budget_time: float | None,
+    trial_steps: int | None,
+    jobs: int,
     no_html: bool,
     quiet: bool,
     **settings: Any,
@@ -56,17 +70,40 @@ def run(
     """
     from sickbay.runs import new_run, runs_root
     from sickbay.settings import Settings
-    from sickbay.supervise.child import end_like
+    from sickbay.supervise.child import DIE_ALIKE, end_like
     from sickbay.supervise.command import resolve
 
+    if trials and treat:
+        raise UsageError("--trials tries cures on the script as it is; leave --treat out, or try one thing with `sickbay try --treat ...` afterwards")
     if json_file not in (None, "-") and not Path(json_file or "").absolute().parent.is_dir():
         raise UsageError(f"cannot write {json_file}: its folder does not exist")
+    variables = _treated(treat)
     what = resolve(command)
     folder = new_run(runs_root(runs_dir), what.stem, name)
-    ending = start(what, folder, Settings(**settings), live=not quiet)
+    ending = start(what, folder, Settings(**settings), live=not quiet, variables=variables)
+    if trials and ending.exit not in DIE_ALIKE:
+        _try(folder, budget_time, trial_steps, jobs)
     diagnosis = tell(folder, json_file=json_file, html=not no_html, quiet=quiet)
     sick = exit_code and diagnosis is not None and diagnosis.verdict == "sick"
     end_like(ending, 1 if sick and ending.code == 0 else ending.code)
+
+
+def _treated(treat: str | None) -> dict[str, str]:
+    """What tells the child of its treatment."""
+    if treat is None:
+        return {}
+    from sickbay.trials.orders import Orders
+    from sickbay.trials.treatment import parse
+
+    return Orders(treat=",".join(map(str, parse(treat)))).to_env()
+
+
+def _try(folder: Path, budget: float | None, steps: int | None, jobs: int) -> None:
+    from sickbay.cli.output import contained
+    from sickbay.cli.trying import carry_out
+
+    with contained("the trials could not be run", folder):
+        carry_out(folder, given=(), budget=budget, steps=steps, jobs=jobs)
 
 
 def start(

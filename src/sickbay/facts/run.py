@@ -63,6 +63,8 @@ class Run:
     """Weights move without any optimizer step: the script updates them by hand."""
     autograd_grad_calls: int = 0
     finished: bool = False
+    treatment: str = ""
+    """What was changed in this run by a treatment, in words; empty in a run of the script as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+    from sickbay.observe.session import Session
+
 RUN_DIR = "SICKBAY_RUN_DIR"
 HOME = "SICKBAY_HOME"
+TRIAL = "SICKBAY_TRIAL"
 ERRORS = "bootstrap-errors.txt"
+UNTREATED = 70
+"""Exit code of a process that could not be treated or fenced as asked (EX_SOFTWARE of sysexits.h)."""
 PYTHON_REACHED, TORCH_REACHED = ".python", ".torch"
 """Empty files in the run folder: some process of the run got here, and got as far as importing torch."""
 
@@ -65,6 +70,8 @@ class TorchWatcher:
 def arm() -> None:
     """Install when torch has been imported: now, if it already is."""
     _mark(PYTHON_REACHED)
+    if TRIAL in os.environ:
+        _put_up_fence()
     if "torch" in sys.modules:
         install()
     elif not any(isinstance(f, TorchWatcher) for f in sys.meta_path):
@@ -80,11 +87,42 @@ def install() -> None:
         from sickbay.observe import session
         from sickbay.settings import Settings
 
-        session.install(Path(os.environ[RUN_DIR]), Settings.from_env())
+        begun = session.install(Path(os.environ[RUN_DIR]), Settings.from_env())
     except KeyboardInterrupt:
         raise
     except BaseException as e:
         tell(e)
+    else:
+        if TRIAL in os.environ:
+            _treat(begun)
+
+
+def _treat(session: Session) -> None:
+    """Change what the run is to be tried with. If that cannot be done the script must not go on as if it had been."""
+    from sickbay.trials import inside
+    from sickbay.trials.orders import Orders
+
+    try:
+        orders = Orders.from_env()
+        if orders is not None:
+            inside.begin(session, orders)
+    except Exception as e:
+        tell(e)
+        os._exit(UNTREATED)
+
+
+def _put_up_fence() -> None:
+    """Before the script's first line: it may open files before it imports torch."""
+    from sickbay.trials import fence
+    from sickbay.trials.orders import Orders
+
+    try:
+        orders = Orders.from_env()
+        if orders is not None and orders.scratch:
+            fence.put_up(orders.scratch, os.environ[RUN_DIR])
+    except Exception as e:
+        tell(e)
+        os._exit(UNTREATED)
 
 
 def tell(error: BaseException) -> None:

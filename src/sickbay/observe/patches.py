@@ -45,7 +45,7 @@ def step_aside_for_dynamo() -> None:
     if skip is None:
         return
     for name, module in list(sys.modules.items()):
-        if name.startswith(("sickbay.observe.", "sickbay.record.")):
+        if name.startswith(("sickbay.observe.", "sickbay.record.", "sickbay.trials.")):
             for value in list(vars(module).values()):
                 if getattr(value, "__module__", "") == name:
                     for code in _codes(value):

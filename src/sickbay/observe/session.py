@@ -126,6 +126,8 @@ class Session:
         """Called with the loss before each backward of a nap, if a steep operation lies behind it (see forensics/slopes.py)."""
         self.glance: Callable[[Any, dict[int, Any] | None], bool] | None = None
         """Whether a gradient is not finite: called before every update, also in naps (see forensics/gradients.py)."""
+        self.treatment = ""
+        """What a trial changes in this run, in words; empty in every other run."""
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -492,6 +494,7 @@ class Session:
             manual_updates=self.registry.manual_updates and not self.optimizer_steps,
             autograd_grad_calls=self.autograd_grad_calls,
             finished=finished,
+            treatment=self.treatment,
         )
 
     def close(self) -> None:

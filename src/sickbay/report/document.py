@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sickbay.facts import Incident
-from sickbay.nouns import Diagnosis, Evidence, Place, RunSummary, Sign, Suspicion
+from sickbay.nouns import Diagnosis, Evidence, Place, RunSummary, Sign, Suspicion, Trial
 from sickbay.report import words
 
 SCHEMA = "sickbay/diagnosis/1"
@@ -33,6 +33,7 @@ def build(diagnosis: Diagnosis, cwd: str | None = None, incident: Incident | Non
         "not_checked": [{"what": _text(n.what), "why": _text(n.why)} for n in diagnosis.not_checked],
         "run": _run(diagnosis.run, folder),
         "incident": _incident(incident, folder),
+        "trials": [_trial(t) for t in diagnosis.trials],
     }
 
 
@@ -59,7 +60,26 @@ def _suspicion(c: Suspicion, folder: str) -> dict[str, Any]:
         "evidence": [_evidence(e, folder) for e in c.evidence],
         "fix": {"text": _text(c.fix.text), "diff": _text(c.fix.diff), "safety": c.fix.safety},
         "consequences": [_text(name) for name in c.consequences],
-        "trial": None,
+        "trial": _trial(c.trial),
+    }
+
+
+def _trial(trial: Trial | None) -> dict[str, Any] | None:
+    if trial is None:
+        return None
+    return {
+        "cause": _text(trial.cause) or None,
+        "treatment": _text(trial.treatment),
+        "label": _text(trial.label),
+        "effect": trial.effect,
+        "text": _text(trial.text),
+        "size": _finite(trial.size),
+        "noise": _finite(trial.noise),
+        "steps": int(trial.steps),
+        "seconds": _finite(trial.seconds),
+        "untreated": [[int(step), _number(value)] for step, value in trial.untreated],
+        "treated": [[int(step), _number(value)] for step, value in trial.treated],
+        "fenced": [_text(file) for file in trial.fenced],
     }
 
 

@@ -16,6 +16,7 @@ from sickbay.nouns import LEVELS
 from sickbay.report import words
 from sickbay.report.excerpts import DiffLine, Excerpt
 from sickbay.report.markdown import PlainMarkdown
+from sickbay.report.trials import BARS, TrialView
 from sickbay.report.view import CauseView, EvidenceView, View
 
 CAUSES = 3
@@ -28,7 +29,7 @@ GUTTER = 9
 
 TONE = {"sick": "bold red", "healthy": "bold green", "undecided": "bold yellow", "untrained": "bold yellow"}
 CERTAINTY = {"proven": "red", "likely": "yellow", "possible": "dim"}
-ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "•": "*", "─": "-", "×": "x", "–": "-", "’": "'"})
+ASCII = str.maketrans({"→": "->", "…": "...", "·": "-", "•": "*", "─": "-", "×": "x", "–": "-", "’": "'"} | dict(zip(BARS, "_.:-=+*#", strict=True)))
 """What stands for our signs where a console cannot write them."""
 
 
@@ -96,6 +97,9 @@ def render(view: View, console: Console) -> None:
         page.line()
         _cause(page, cause, alone=len(view.causes) == 1)
     _more_causes(page, view.causes[CAUSES:])
+    for trial in view.trials:
+        page.line()
+        _tried(page, trial, "Tried too" if view.causes else "Tried")
     page.line()
     _not_checked(page, view)
     _footer(page, view)
@@ -107,6 +111,8 @@ def _header(page: Page, view: View) -> None:
     page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
+    if view.run.treated:
+        page.prose(f"{view.run.treated} (not the script as it is)", indent=9, label="TREATED", mark="bold yellow")
     if view.run.loss:
         page.prose(f"loss: {view.run.loss}", style="dim")
 
@@ -120,6 +126,8 @@ def _cause(page: Page, cause: CauseView, *, alone: bool) -> None:
     page.prose(cause.why, indent=GUTTER, label="Why")
     _where(page, cause)
     _fix(page, cause)
+    if cause.trial is not None:
+        _tried(page, cause.trial, "Tried")
     for i, told in enumerate(cause.consequences[:CONSEQUENCES]):
         page.prose(told, indent=GUTTER, label="" if i else "Explains", hang=GUTTER + 2)
     if len(cause.consequences) > CONSEQUENCES:
@@ -165,6 +173,13 @@ def _fix(page: Page, cause: CauseView) -> None:
     page.prose(cause.fix, indent=GUTTER, label="Fix")
     for line in cause.diff:
         page.line(_diff(line), indent=GUTTER)
+
+
+def _tried(page: Page, trial: TrialView, label: str) -> None:
+    page.prose(f"{trial.label}: {trial.effect} ({trial.length})", indent=GUTTER, label=label)
+    for name, bars in trial.rows:
+        page.line((f"{name:<10} ", "dim"), bars, indent=GUTTER)
+    page.prose(trial.text, indent=GUTTER)
 
 
 def _diff(line: DiffLine) -> tuple[str, str]:

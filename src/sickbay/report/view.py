@@ -30,6 +30,7 @@ from sickbay.report.layers import (
 )
 from sickbay.report.log_lines import log_lines
 from sickbay.report.tables import Table, environment, loaders, losses, optimizers, run_facts
+from sickbay.report.trials import TrialView, trial_view
 
 EXCERPTS = 3
 _DIGIT = re.compile(r"(?<![\w.])\d")
@@ -75,6 +76,8 @@ class CauseView:
     marks: tuple[Mark, ...]
     chart: str | None
     """Key of the chart, besides the loss, that shows it best."""
+    trial: TrialView | None = None
+    """What came of trying its cure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ class RunView:
     loss: str
     """ "train 2.3 → 0.41, validation 2.3 → 0.5", or ""."""
     date: str
+    treated: str = ""
+    """What was changed in the run by a treatment, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,8 @@ class View:
     """...and what shows it."""
     log: tuple[tuple[str, str], ...] = ()
     """Where the numbers come from, if another tool logged them: label and text of each line."""
+    trials: tuple[TrialView, ...] = ()
+    """What was tried besides the cures of the causes shown."""
 
 
 def build(diagnosis: Diagnosis, record: Record) -> View:
@@ -173,6 +180,7 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         incident=incident.summary(kept) if (kept := record.facts.incident) is not None else "",
         incident_command=f"sickbay incident {run.name}" if kept is not None else "",
         log=log_lines(record),
+        trials=tuple(trial_view(t) for t in diagnosis.trials if t not in {c.trial for c in diagnosis.causes}),
     )
 
 
@@ -181,6 +189,7 @@ def _cause(c: Suspicion, rank: int, diagnosis: Diagnosis, record: Record, drawn:
     shown_file = words.relative(c.place.file, folder) if c.place and c.place.file else ""
     excerpts = _excerpts(c, record)
     diff = diff_lines(c.fix.diff, shown_file)
+    ledger = [e for e in c.evidence if not (c.trial is not None and c.trial.text in e.text)]  # a trial is shown by itself
     return CauseView(
         rank=rank,
         cause=words.clean(c.cause),
@@ -189,8 +198,8 @@ def _cause(c: Suspicion, rank: int, diagnosis: Diagnosis, record: Record, drawn:
         title=words.headline(c.title).rstrip("."),
         certainty=c.certainty,
         confidence=words.percent(c.confidence),
-        seen=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind != "against"),
-        against=tuple(_evidence(e, c, folder) for e in c.evidence if e.kind == "against"),
+        seen=tuple(_evidence(e, c, folder) for e in ledger if e.kind != "against"),
+        against=tuple(_evidence(e, c, folder) for e in ledger if e.kind == "against"),
         why=words.sentence(c.why),
         where=words.place(c.place, folder),
         excerpts=excerpts,
@@ -202,6 +211,7 @@ def _cause(c: Suspicion, rank: int, diagnosis: Diagnosis, record: Record, drawn:
         sure=_sure(c),
         marks=marks(c, rank, diagnosis, record),
         chart=second_chart(c, diagnosis, (chart.key for chart in drawn)),
+        trial=trial_view(c.trial) if c.trial is not None else None,
     )
 
 
@@ -322,6 +332,7 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
         overhead=_overhead(diagnosis, record) if record.facts.log is None else "",
         loss=_loss(record),
         date=time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.started)) if facts.started > 0 else "",
+        treated=words.clean(facts.treatment),
     )
 
 

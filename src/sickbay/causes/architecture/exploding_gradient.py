@@ -69,7 +69,7 @@ LARGE = 3.5
         "chance-level", "early-plateau", "slow-descent", "dead-units", "saturated-units", "val-flat-from-start", "gradient-growth-with-depth",
         "lr-too-high", "dead-relu",
     },
-    cure="clip-gradients",
+    cure="clip=1.0",
 )  # fmt: skip
 def exploding_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
     ledger = [*_signal(record), *_depth(signs), *_recurrent(record, signs)]

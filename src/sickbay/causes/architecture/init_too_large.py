@@ -67,7 +67,7 @@ RAILS = 0.5
         "gradient-growth-with-depth", "gradient-decay-with-depth", "dead-relu", "vanishing-gradient", "lr-too-high", "lr-too-low", "val-rising", "overfitting",
         "saturated-activation", "exploding-gradient",
     },
-    cure="initialise-by-fan-in",
+    cure="reinit",
 )  # fmt: skip
 def init_too_large(record: Record, signs: Signs) -> Iterator[Evidence]:
     large = [s for s in starts(record) if s.gain > LARGE and not s.normalised]

@@ -61,7 +61,7 @@ SOLVED = 0.05
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
         "saturated-units",
     },
-    cure="initialise-by-fan-in",
+    cure="reinit",
 )  # fmt: skip
 def init_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
     chain = starts(record)

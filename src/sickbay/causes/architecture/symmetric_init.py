@@ -62,7 +62,7 @@ FEW = 4
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
         "saturated-units", "init-too-small", "init-too-large", "unused-parameters",
     },
-    cure="initialise-at-random",
+    cure="reinit",
 )  # fmt: skip
 def symmetric_init(record: Record, signs: Signs) -> Iterator[Evidence]:
     trained = {p.name for p in record.facts.parameters if p.trainable and p.called and (p.optimizer is not None or record.facts.run.manual_updates)}

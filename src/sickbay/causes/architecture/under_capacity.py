@@ -61,7 +61,7 @@ OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-rat
     title="the model is too narrow",
     why="What a sample is has to pass through one or two numbers, so the loss levels off however long it trains.",
     explains={"early-plateau", "slow-descent"},
-    cure="widen",
+    cure=None,
 )
 def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
     plateau = _plateau(record)

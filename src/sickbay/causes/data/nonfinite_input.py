@@ -50,7 +50,7 @@ from sickbay.signs import Signs
         "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "unscaled-input", "update-ratio-high", "val-flat-from-start",
         "nonfinite-target",
     },
-    cure="drop-nonfinite-samples",
+    cure="drop-nonfinite",
 )  # fmt: skip
 def nonfinite_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     batch = guilty(record, "input")

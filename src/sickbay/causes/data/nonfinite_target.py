@@ -46,7 +46,7 @@ from sickbay.signs import Signs
         "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "diverging-loss", "flat-loss", "dead-units", "loss-spikes", "gradient-spike", "chance-level",
         "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "update-ratio-high", "val-flat-from-start",
     },
-    cure="drop-nonfinite-samples",
+    cure="drop-nonfinite",
 )  # fmt: skip
 def nonfinite_target(record: Record, signs: Signs) -> Iterator[Evidence]:
     batch = guilty(record, "target")

@@ -56,7 +56,7 @@ KNOWN = 0.9
     title="validation holds samples of the training set",
     why="The model is asked what it was told: the score is too good, and overfitting stays hidden.",
     explains={"overfitting", "val-rising", "train-val-gap"},
-    cure="drop-leaked",
+    cure=None,
 )
 def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     shown = [d for d in evaluations(record) if _tells(d)]

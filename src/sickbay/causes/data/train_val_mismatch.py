@@ -58,7 +58,7 @@ FAR = 1.5
     explains={
         "val-flat-from-start", "train-val-gap", "val-rising", "overfitting", "chance-level", "train-mode-in-evaluation", "unscaled-input",
     },
-    cure="apply-train-statistics",
+    cure="match-evaluation-input",
 )  # fmt: skip
 def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     trouble = next(iter(signs.named("val-flat-from-start", "train-val-gap", "val-rising")), None)

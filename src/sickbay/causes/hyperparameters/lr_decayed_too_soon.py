@@ -62,7 +62,7 @@ SOLVED = 0.1
     title="the learning rate decays too soon",
     why="After a small part of the run the steps are too small to learn anything more; the rest of the training time is lost.",
     explains={"early-plateau", "slow-descent", "flat-loss", "chance-level", "lr-too-low", "update-ratio-low"},
-    cure="hold-lr",
+    cure="hold-schedule",
 )
 def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
     for series in record.series_like("lr"):

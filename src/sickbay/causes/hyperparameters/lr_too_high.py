@@ -66,7 +66,7 @@ STILL_HIGH = 0.05
         "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "val-rising", "gradient-growth-with-depth", "gradient-decay-with-depth",
         "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting",
     },
-    cure="lr-tenth",
+    cure="lr=x0.1",
 )  # fmt: skip
 def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     ledger = [*_divergence(record, signs), *_large_updates(record, signs)]

@@ -52,7 +52,7 @@ SOLVED = 0.9
     title="the learning rate is too low",
     why="The weights hardly move, so the run ends long before the model has learned what it could.",
     explains={"slow-descent", "flat-loss", "update-ratio-low", "chance-level", "early-plateau"},
-    cure="lr-tenfold",
+    cure="lr=x10",
 )
 def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
     slow = signs.named("slow-descent", "flat-loss")

@@ -71,7 +71,7 @@ BLOCKS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
         "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "val-flat-from-start", "dead-units", "dead-relu", "saturated-units", "under-capacity",
         "update-ratio-low", "lr-too-low",
     },
-    cure="warm-up",
+    cure="warmup=10%",
 )  # fmt: skip
 def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
     optimizer, lr = main_optimizer(record), rate(record)

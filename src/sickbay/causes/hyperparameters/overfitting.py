@@ -60,7 +60,7 @@ STANDS = 0.02
     title="the model overfits",
     why="What it learns after the turn holds for the training samples only and makes it worse on new data.",
     explains={"val-rising", "train-val-gap"},
-    cure="early-stop",
+    cure=None,
 )
 def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     turns = _turns(signs, logged=record.facts.log is not None)

@@ -67,7 +67,7 @@ TROUBLE = (
         "early-plateau", "slow-descent", "chance-level", "dead-units", "saturated-units", "dead-relu", "val-flat-from-start", "val-rising", "gradient-growth-with-depth",
         "gradient-decay-with-depth", "small-gradients", "vanishing-gradient",
     },
-    cure="scale-loss",
+    cure="scale-accumulation",
 )  # fmt: skip
 def accumulation_not_scaled(record: Record, signs: Signs) -> Iterator[Evidence]:
     for a in _unscaled(record):

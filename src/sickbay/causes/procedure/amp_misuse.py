@@ -80,7 +80,7 @@ MISTAKES = {
         "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "val-flat-from-start", "diverging-loss", "update-ratio-high", "lr-too-high", "gradient-spike", "loss-spikes",
         "clipping-too-tight", "dead-units", "dead-relu", "oscillating-loss",
     },
-    cure="full-precision",
+    cure="fp32",
 )  # fmt: skip
 def amp_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
     p = record.facts.precision

@@ -56,7 +56,7 @@ SHARE = 0.15
         "early-plateau", "chance-level", "nonfinite-loss", "nonfinite-gradient", "update-ratio-high", "lr-too-high", "lr-too-low", "dead-relu", "dead-units",
         "vanishing-gradient", "gradient-decay-with-depth", "gradient-growth-with-depth", "val-flat-from-start", "saturated-units",
     },
-    cure="force-train-mode",
+    cure="train-mode",
 )  # fmt: skip
 def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     modes = record.facts.modes

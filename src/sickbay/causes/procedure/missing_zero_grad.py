@@ -59,7 +59,7 @@ SOMETIMES = 0.15
         "gradient-growth-with-depth", "gradient-decay-with-depth", "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "unscaled-input",
         "lr-too-low",
     },
-    cure="clear-gradients",
+    cure="zero-grad",
 )  # fmt: skip
 def missing_zero_grad(record: Record, signs: Signs) -> Iterator[Evidence]:
     for optimizer in _stale(record):

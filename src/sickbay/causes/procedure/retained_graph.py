@@ -60,7 +60,7 @@ RETAINS = 0.5
     title="a graph is used or kept beyond its backward pass",
     why="Whatever is kept with its graph holds all operations that made it: memory and time grow with every step, or backward runs into a graph that is gone.",
     explains={"inplace-modification", "out-of-memory", "memory-leak"},
-    cure="detach",
+    cure=None,
 )
 def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     for k in record.facts.kept:

@@ -78,7 +78,7 @@ LONG_CYCLES = 2.5
         "lr-decayed-too-soon", "lr-too-low", "lr-too-high", "early-plateau", "slow-descent", "flat-loss", "chance-level", "update-ratio-low", "val-flat-from-start",
         "oscillating-loss", "update-ratio-high", "diverging-loss", "loss-spikes",
     },
-    cure="hold-lr",
+    cure="hold-schedule",
 )  # fmt: skip
 def scheduler_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield from _crashed(record)

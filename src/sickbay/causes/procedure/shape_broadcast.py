@@ -49,7 +49,7 @@ from sickbay.signs import Signs
         "flat-loss", "early-plateau", "slow-descent", "val-flat-from-start", "chance-level", "small-gradients", "lr-too-low", "vanishing-gradient",
         "lr-too-high", "gradient-decay-with-depth", "dead-units", "dead-relu", "loss-spikes", "oscillating-loss",
     },
-    cure="match-shapes",
+    cure="reshape-target",
 )  # fmt: skip
 def shape_broadcast(record: Record, signs: Signs) -> Iterator[Evidence]:
     for b in {(b.place, b.left, b.right): b for b in reversed(_accidents(record))}.values():

@@ -54,7 +54,7 @@ EXPECT_LOGITS = ("cross_entropy", "binary_cross_entropy_with_logits", "log_softm
         "slow-descent", "flat-loss", "early-plateau", "chance-level", "small-gradients", "lr-too-low", "vanishing-gradient", "saturated-units",
         "gradient-decay-with-depth", "update-ratio-low", "val-flat-from-start",
     },
-    cure="recover-logits",
+    cure="feed-logits",
 )  # fmt: skip
 def softmax_before_cross_entropy(record: Record, signs: Signs) -> Iterator[Evidence]:
     seen: set[tuple[str, str]] = set()

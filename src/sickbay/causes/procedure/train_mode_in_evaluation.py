@@ -58,7 +58,7 @@ OFTEN = 0.5
     title="the model is evaluated in train mode",
     why="Dropout and batch norm act as in training, so the scores are noisy, depend on the batch and do not show what the model can do.",
     explains={"val-rising", "train-val-gap", "val-flat-from-start", "overfitting"},
-    cure="force-eval-mode",
+    cure="eval-mode",
 )
 def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]:
     modes = record.facts.modes

@@ -57,7 +57,7 @@ NEARLY_ALL = 0.9
         "update-ratio-low",
         "vanishing-gradient",
     },
-    cure="clear-gradients",
+    cure="zero-grad",
 )
 def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
     for o in _emptied(record):

@@ -1,0 +1,45 @@
+"""`sickbay checklist`: the five things to try first on any script, as one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sickbay.cli.exams import REGULARISERS_OFF, SCRIPT, command_argument, opened, page
+from sickbay.cli.options import runs_option
+
+TREATED = (("learning rate ×0.1", "lr=x0.1"), ("gradients clipped at 1.0", "clip=1.0"), ("full precision", "fp32"))
+
+
+@click.command(context_settings=SCRIPT)
+@click.option("--steps", type=click.IntRange(min=20), default=200, show_default=True, metavar="N", help="Steps of each run.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Runs at a time.")
+@runs_option
+@command_argument
+def checklist(command: tuple[str, ...], steps: int, jobs: int, runs_dir: Path | None) -> None:
+    """The five things to try first on a script: a tenth of the learning rate, clipping, full precision, two samples by heart, and a look at the data.
+
+    The script is run a few times for some steps, each time with one thing changed, and left as it was.
+    """
+    from sickbay.supervise.checking import conclusion, rows
+    from sickbay.supervise.examining import examine, must
+    from sickbay.trials.orders import Orders
+    from sickbay.trials.runner import LocalRunner
+
+    what, folder = opened(command, runs_dir, "checklist")
+    wanted = [("as-it-is", Orders(steps=steps, seed=0))]
+    wanted += [(treat, Orders(treat=treat, steps=steps, total=steps, seed=0)) for _, treat in TREATED]
+    wanted += [("two-samples", Orders(treat=f"one-batch=2,{REGULARISERS_OFF}", steps=steps, total=steps, seed=0))]
+    found = {}
+    for seen in examine(what, folder, wanted, runner=LocalRunner(jobs)):
+        click.echo(f"sickbay: {seen.name} done ({seen.done.seconds:.0f} s)", err=True)
+        found[seen.name] = seen
+    must(found["as-it-is"])
+    out = page()
+    table = rows(found, TREATED)
+    indent = max(len(row.what) for row in table) + 2
+    for row in table:
+        out.prose(f"{row.word}: {row.text}" if row.text else row.word, indent=indent, label=row.what, mark="bold" if row.alarming else "")
+    out.line()
+    out.prose(conclusion(found, table))

@@ -1,0 +1,40 @@
+"""Whether a run on one batch learned it by heart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.record.reader import Record
+from sickbay.trials.levels import start_of
+
+NEAR_ZERO, OF_START = 0.01, 0.02
+"""As in exams/overfit.py, which cannot be imported where there is no torch."""
+STILL_FALLING = 0.9
+"""The last tenth of the run is below this share of the tenth before: more steps would go on."""
+FEWEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    memorised: bool
+    word: str
+    text: str
+
+
+def judge(record: Record) -> Judged:
+    values = record.series("loss/train").values
+    finite = values[np.isfinite(values)]
+    if len(finite) < len(values):
+        return Judged(False, "NO", f"the loss is not finite from step {int(np.argmin(np.isfinite(values))):,}, on one batch")
+    if len(finite) < FEWEST:
+        return Judged(False, "TOO SHORT", f"only {len(finite)} steps were made; {FEWEST} or more are needed to say anything")
+    first, tail = start_of(finite), max(3, len(finite) // 20)
+    last, before = float(np.median(finite[-tail:])), float(np.median(finite[-2 * tail : -tail]))
+    told = f"the loss on one batch went from {first:.3g} to {last:.3g} in {len(finite):,} steps"
+    if last <= NEAR_ZERO or 0 < last <= OF_START * first:
+        return Judged(True, "YES", f"{told}: the model can learn, and the loss and the loop teach it.")
+    if last < STILL_FALLING * before:
+        return Judged(False, "NOT YET", f"{told} and still falls: more steps (--steps) or a higher learning rate would tell.")
+    return Judged(False, "NO", f"{told} and stays there; a healthy model learns one batch by heart.")

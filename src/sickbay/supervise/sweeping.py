@@ -1,0 +1,32 @@
+"""A learning-rate range test on an unmodified script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sickbay.exams.range_test import RangeTest, read_sweep, rounded
+from sickbay.record.reader import Record
+from sickbay.supervise.command import Command
+from sickbay.supervise.examining import examine, must
+from sickbay.trials.orders import Orders
+
+FEWEST = 40
+
+
+def sweep(what: Command, folder: Path, low: float, high: float, steps: int) -> tuple[RangeTest, float | None]:
+    """What the sweep says, and the rate that the script itself starts with. A script that ends before the sweep does gets a shorter one."""
+    record = _run(what, folder, "sweep", low, high, steps)
+    made = record.facts.run.steps
+    if FEWEST <= made < steps and not record.facts.crash:
+        record = _run(what, folder, "shorter-sweep", low, high, made)
+    rates, losses = record.series("lr"), record.series("loss/train")
+    used = next((g.lr for o in record.facts.optimizers for g in o.groups if g.lr), None)
+    found = read_sweep(rates.values, losses.values)
+    if found.suggestion is not None:
+        found = RangeTest(found.rates, found.losses, found.turn, rounded(found.suggestion), found.reason)
+    return found, used
+
+
+def _run(what: Command, folder: Path, name: str, low: float, high: float, steps: int) -> Record:
+    (seen,) = examine(what, folder, [(name, Orders(treat=f"sweep-lr={low:g}:{high:g}:{steps}", steps=steps, total=steps, seed=0))])
+    return must(seen)

@@ -1,0 +1,184 @@
+"""What a trial showed: untreated against treated, in one word and one sentence.
+
+CURED         what pointed to the cause is gone, and training is better for it (or runs at all)
+HELPED        training is better, but something is still wrong; or what pointed to the cause is gone and the loss is about the same
+NO EFFECT     no difference, though one would have been seen
+HARMED        training is worse
+INCONCLUSIVE  noise, too few steps, or two losses that cannot be compared
+
+The strongest criterion is not a curve: the evidence that made somebody suspect the cause is there in the untreated record and is not in the treated
+one (`gone`). The curves then say whether that did any good. What ended the run (an exception, NaN) outranks both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sickbay.nouns import Effect, Series
+from sickbay.record.reader import Record
+from sickbay.trials.levels import FEWEST, Levels, compare_levels, start_of
+
+STANDARD_ERRORS = 3.0
+LONGER = 1.5
+"""A run that breaks down this many times later than before is better off, if not well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a run went, as far as a comparison needs it."""
+
+    loss: Series
+    evaluation: Series
+    accuracy: Series
+    samples: int
+    """...that one accuracy is a mean over; 0 if unknown."""
+    steps: int
+    crash: str = ""
+    """The exception that ended it."""
+
+    @property
+    def broke(self) -> int | None:
+        """The first step whose loss was not finite."""
+        bad = np.flatnonzero(~np.isfinite(self.loss.values))
+        return int(self.loss.steps[bad[0]]) if len(bad) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    effect: Effect
+    text: str
+    """One sentence with the numbers."""
+    size: float = 0.0
+    """How much lower the treated loss is, as a difference of logarithms; negative if higher."""
+    noise: float = 0.0
+
+
+def course_of(record: Record, until: int | None = None) -> Course:
+    """Of a record, up to a step."""
+
+    def cut(name: str) -> Series:
+        s = record.series(name)
+        keep = s.steps < until if until is not None else np.ones(len(s), bool)
+        return Series(name, s.steps[keep], s.values[keep])
+
+    crash = record.facts.crash
+    ended = crash is not None and (until is None or crash.step < until)
+    evaluation = next(iter(record.facts.evaluations), None)
+    samples = evaluation.samples // max(1, evaluation.passes) if evaluation is not None else 0
+    steps = record.facts.run.steps if until is None else min(record.facts.run.steps, until)
+    return Course(
+        cut("loss/train"), cut("loss/eval"), cut("accuracy/eval"), samples, steps, f"{crash.kind} at step {crash.step:,}" if crash and ended else ""
+    )
+
+
+def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone: bool | None = None, well: bool = False) -> Outcome:
+    """`gone`: the cause's evidence was in the untreated record and is not in the treated one; None if it never was. `well`: nothing else is firmly
+    suspected in the treated run. `redefined`: the treatment computes the loss otherwise."""
+    ended = _endings(untreated, treated, gone)
+    if ended is not None:
+        return ended
+    levels = _levels(untreated, treated, redefined)
+    rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
+    told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
+    better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
+    worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
+    effect = _effect(levels, better and not worse, worse, gone, well, redefined)
+    suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
+    return Outcome(effect, told + suffix, levels.effect, levels.noise)
+
+
+def _effect(levels: Levels, better: bool, worse: bool, gone: bool | None, well: bool, redefined: bool) -> Effect:
+    if better:
+        return "CURED" if gone or (gone is None and well) else "HELPED"
+    if worse:
+        # A loss that is computed otherwise may be higher and still be the better one.
+        return "INCONCLUSIVE" if redefined else "HARMED"
+    if gone:
+        return "HELPED"
+    return "NO EFFECT" if levels.relation == "same" else "INCONCLUSIVE"
+
+
+def _endings(untreated: Course, treated: Course, gone: bool | None) -> Outcome | None:
+    """What ended either run, or made its loss NaN, decides by itself."""
+    before, now = untreated.broke, treated.broke
+    if now is not None and (before is None or now < before / LONGER):
+        at = f"where it stayed finite before (over {untreated.steps:,} steps)" if before is None else f"earlier than before (step {before:,})"
+        return Outcome("HARMED", f"the loss is not finite from step {now:,}, {at}")
+    if before is not None and now is not None:
+        later = now > LONGER * (before + 1)
+        return Outcome("HELPED" if later else "NO EFFECT", f"the loss is not finite from step {now:,} (untreated: from step {before:,})")
+    if before is not None:
+        if treated.steps <= before:
+            return Outcome(
+                "INCONCLUSIVE", f"the treated run ended after {treated.steps:,} steps, before step {before:,}, where the loss was not finite"
+            )
+        text = f"the loss stays finite over {treated.steps:,} steps (untreated: not finite from step {before:,}){_fell(treated)}"
+        return Outcome("HELPED" if gone is False else "CURED", text)
+    if treated.crash and not (untreated.crash and untreated.steps <= treated.steps < LONGER * (untreated.steps + 1)):
+        return Outcome("INCONCLUSIVE", f"the treated script stopped with {treated.crash}")
+    if untreated.crash and not treated.crash and treated.steps > untreated.steps:
+        return Outcome("HELPED" if gone is False else "CURED", f"the script runs on (untreated: it stopped with {untreated.crash}){_fell(treated)}")
+    if treated.crash and untreated.crash:
+        return Outcome("NO EFFECT", f"the script still stops with {treated.crash}")
+    common = len(np.intersect1d(untreated.loss.steps, treated.loss.steps))
+    if common < FEWEST:
+        if not len(untreated.loss) and len(treated.loss) >= FEWEST:
+            return Outcome("CURED" if gone else "HELPED", f"there is a loss to train on now{_fell(treated)}")
+        return Outcome("INCONCLUSIVE", f"only {common} steps can be compared")
+    return None
+
+
+def _levels(untreated: Course, treated: Course, redefined: bool) -> Levels:
+    _, i, j = np.intersect1d(untreated.loss.steps, treated.loss.steps, return_indices=True)
+    return compare_levels(untreated.loss.values[i], treated.loss.values[j], own_start=redefined)
+
+
+def _last(series: Series) -> float | None:
+    values = series.values[np.isfinite(series.values)]
+    return float(values[-1]) if len(values) else None
+
+
+def _accuracy(untreated: Course, treated: Course) -> tuple[int, str] | None:
+    """Better, worse or the same on the validation data (1, -1, 0), by the sampling error of the accuracy."""
+    a, b = _last(untreated.accuracy), _last(treated.accuracy)
+    if a is None or b is None or untreated.accuracy.steps[-1] != treated.accuracy.steps[-1]:
+        return None
+    n = min(untreated.samples, treated.samples)
+    if not n:
+        return None
+    error = math.sqrt((a * (1 - a) + b * (1 - b)) / n + 1e-9)
+    told = f"; validation accuracy {a:.0%} → {b:.0%}"
+    return (0 if abs(b - a) < max(STANDARD_ERRORS * error, 0.02) else 1 if b > a else -1), told
+
+
+def _evaluated(untreated: Course, treated: Course, redefined: bool) -> tuple[int, str] | None:
+    """The same by the validation loss: a fifth lower, and by more than twice what it ever rose between two evaluations."""
+    a, b = _last(untreated.evaluation), _last(treated.evaluation)
+    if a is None or b is None or redefined or min(a, b) <= 0:
+        return None
+    rises = np.concatenate([np.diff(np.log(_positive(s.values)[-6:])) for s in (untreated.evaluation, treated.evaluation)])
+    limit = max(0.2, 2 * float(np.max(rises, initial=0.0)))
+    change = math.log(a) - math.log(b)
+    return (0 if abs(change) < limit else 1 if change > 0 else -1), f"; validation loss {a:.3g} → {b:.3g}"
+
+
+def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[np.isfinite(values) & (values > 0)]
+
+
+def _told(untreated: Course, treated: Course) -> str:
+    return f"loss {_ends(treated)} (untreated {_ends(untreated)})"
+
+
+def _ends(course: Course) -> str:
+    values = course.loss.values[np.isfinite(course.loss.values)]
+    tail = max(1, len(values) // 10)
+    return f"{start_of(values):.3g} → {float(np.median(values[-tail:])):.3g}"
+
+
+def _fell(course: Course) -> str:
+    return f", {_ends(course)}" if np.isfinite(course.loss.values).any() else ""

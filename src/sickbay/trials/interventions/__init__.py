@@ -1,0 +1,1 @@
+"""One file per intervention; `sickbay.trials.registry.catalogue()` finds them."""

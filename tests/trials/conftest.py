@@ -1,0 +1,43 @@
+"""A small script run under a session with a treatment, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from observe.conftest import clean_process  # noqa: F401
+from observe.watched import PREAMBLE, exact
+from sickbay.record.reader import Record, read_record
+
+Treated = Callable[..., tuple[Record, dict[str, Any]]]
+
+
+@pytest.fixture
+def treated(tmp_path: Path) -> Treated:
+    """`treated("lr=x0.1", text)`: the record and the script's own variables."""
+    pytest.importorskip("torch")
+
+    def run(treat: str, text: str, **orders: Any) -> tuple[Record, dict[str, Any]]:
+        from sickbay.observe.session import start
+        from sickbay.trials import inside
+        from sickbay.trials.orders import Orders
+        from sickbay.trials.stop import Enough
+
+        number = len(list(tmp_path.glob("train*.py")))
+        file, path = tmp_path / f"train{number}.py", tmp_path / f"run{number}.sickbay"
+        file.write_text(PREAMBLE + text)
+        names: dict[str, Any] = {"__name__": "__main__", "__file__": str(file)}
+        session = start(path, exact())
+        try:
+            inside.begin(session, Orders(treat=treat, **orders))
+            exec(compile(PREAMBLE + text, str(file), "exec"), names)
+        except Enough:
+            pass
+        finally:
+            session.close()
+        return read_record(path), names
+
+    return run

@@ -1,0 +1,114 @@
+"""Trials are judged by what was seen, and never by luck."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sickbay.nouns import Series
+from sickbay.trials.compare import Course, compare
+from sickbay.trials.levels import compare_levels, falling
+
+Floats = NDArray[np.float64]
+PAIRS = 16
+SHAPES = {
+    "flat": lambda t: np.ones_like(t),
+    "falling": lambda t: np.exp(-3 * t),
+    "with a floor": lambda t: 0.2 + 0.8 * np.exp(-8 * t),
+}
+
+
+def series(values: object, name: str = "loss/train", first: int = 0) -> Series:
+    array = np.asarray(values, dtype=np.float64)
+    return Series(name, np.arange(first, first + len(array), dtype=np.int64), array)
+
+
+def course(values: object, *, crash: str = "", accuracy: tuple[float, ...] = (), evaluation: tuple[float, ...] = ()) -> Course:
+    loss = series(values)
+    return Course(loss, series(evaluation, "loss/eval"), series(accuracy, "accuracy/eval"), 1000 if accuracy else 0, len(loss), crash)
+
+
+def noise(kind: str, n: int, rng: np.random.Generator) -> Floats:
+    if kind == "white":
+        return rng.normal(size=n)
+    if kind == "heavy-tailed":
+        return np.clip(rng.standard_t(2, size=n), -30, 30)
+    rho, x, e = float(kind), np.empty(n), rng.normal(size=n)
+    x[0] = rng.normal()
+    for i in range(1, n):
+        x[i] = rho * x[i - 1] + np.sqrt(1 - rho * rho) * e[i]
+    return x
+
+
+@pytest.mark.parametrize("kind", ["white", "heavy-tailed", "0.9", "0.97", "0.99"])
+def test_pure_noise_is_hardly_ever_told_apart(kind: str) -> None:
+    """What wanders (correlated from step to step) does so over at most a sixth of the run here; slower wandering cannot be told from an effect."""
+    rng = np.random.default_rng(7)
+    told = total = 0
+    for n in (24, 60, 200, 600, 1500):
+        if kind.startswith("0.") and 1 / (1 - float(kind)) > n / 6:
+            continue
+        t = np.arange(n) / n
+        for shape in SHAPES.values():
+            for size in (0.02, 0.1, 0.3):
+                for _ in range(PAIRS):
+                    a, b = (2.3 * shape(t) * np.exp(size * noise(kind, n, rng)) for _ in range(2))
+                    total += 1
+                    told += compare(course(a), course(b), gone=False).effect in ("CURED", "HELPED", "HARMED")
+    assert told <= 0.01 * total, f"{told} of {total}"
+
+
+@pytest.mark.parametrize("size", [0.02, 0.1])
+def test_real_effects_are_seen(size: float) -> None:
+    rng = np.random.default_rng(3)
+    t = np.arange(200) / 200
+    stuck, learns = 2.3 * np.ones(200), 2.3 * np.exp(-2 * t)
+    seen = [compare_levels(stuck * np.exp(size * rng.normal(size=200)), learns * np.exp(size * rng.normal(size=200))).relation for _ in range(50)]
+    assert set(seen) == {"lower"}
+
+
+def test_losses_below_zero_are_compared_too() -> None:
+    t = np.arange(100.0)
+    assert compare_levels(-t / 100, -t / 20).relation == "lower"
+
+
+def test_falling_is_the_nearest_curve_that_never_rises() -> None:
+    assert falling(np.array([3.0, 1.0, 2.0, 0.0])).tolist() == [3.0, 1.5, 1.5, 0.0]
+
+
+DOWN, STUCK = 2.3 * np.exp(-np.arange(100) / 20), np.full(100, 2.3)
+
+
+@pytest.mark.parametrize(
+    ("untreated", "treated", "known", "effect"),
+    [
+        (course(STUCK), course(DOWN), {"gone": True}, "CURED"),
+        (course(STUCK), course(DOWN), {"gone": False}, "HELPED"),
+        (course(STUCK), course(DOWN), {"gone": None, "well": True}, "CURED"),
+        (course(STUCK), course(DOWN), {"gone": None}, "HELPED"),
+        (course(STUCK), course(STUCK), {"gone": False}, "NO EFFECT"),
+        (course(STUCK), course(STUCK), {"gone": None}, "NO EFFECT"),
+        (course(STUCK), course(STUCK), {"gone": True}, "HELPED"),
+        (course(DOWN), course(STUCK), {"gone": False}, "HARMED"),
+        (course(DOWN), course(STUCK), {"gone": True}, "HARMED"),
+        (course(DOWN), course(10 * DOWN), {"gone": True, "redefined": True}, "HELPED"),
+        (course(DOWN), course(STUCK), {"gone": True, "redefined": True}, "INCONCLUSIVE"),
+        (course(STUCK[:8]), course(DOWN[:8]), {"gone": True}, "INCONCLUSIVE"),
+        (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": True}, "CURED"),
+        (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": False}, "HELPED"),
+        (course([2.0] * 9 + [np.nan] * 20), course(DOWN[:8]), {"gone": True}, "INCONCLUSIVE"),
+        (course([2.0] * 9 + [np.nan] * 20), course([2.0] * 10 + [np.inf] * 20), {"gone": False}, "NO EFFECT"),
+        (course(DOWN), course([2.0] * 9 + [np.nan] * 20), {"gone": True}, "HARMED"),
+        (course([], crash="IndexError at step 0"), course(DOWN), {"gone": True}, "CURED"),
+        (course([], crash="IndexError at step 0"), course([], crash="IndexError at step 0"), {"gone": False}, "NO EFFECT"),
+        (course(DOWN), course(DOWN[:40], crash="RuntimeError at step 40"), {"gone": True}, "INCONCLUSIVE"),
+        (course(DOWN, accuracy=(0.5, 0.6)), course(DOWN, accuracy=(0.7, 0.9)), {"gone": True}, "CURED"),
+        (course(DOWN, accuracy=(0.5, 0.6)), course(DOWN, accuracy=(0.5, 0.61)), {"gone": False}, "NO EFFECT"),
+        (course(DOWN, evaluation=(2.0, 1.9)), course(DOWN, evaluation=(2.0, 0.4)), {"gone": True}, "CURED"),
+    ],
+)
+def test_verdicts(untreated: Course, treated: Course, known: dict[str, bool], effect: str) -> None:
+    outcome = compare(untreated, treated, **known)
+    assert outcome.effect == effect, outcome.text
+    assert outcome.text

@@ -1,0 +1,100 @@
+"""`sickbay run --trials` and `sickbay try` on real scripts: the right cure is found, nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conftest import Sickbay
+from sickbay.report.document import schema
+from sickbay.trials.storage import load_trials
+
+pytest.importorskip("torch")
+
+SOFTMAX = """
+import csv, os
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x = torch.randn(256, 8)
+y = x[:, :4].argmax(1)
+model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4), nn.Softmax(dim=1))
+optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+log = csv.writer(open("log.csv", "w"))
+os.makedirs("checkpoints", exist_ok=True)
+for step in range(120):
+    rows = torch.randint(0, 256, (64,))
+    loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    log.writerow([step, loss.item()])
+    if step % 50 == 0:
+        torch.save(model.state_dict(), f"checkpoints/{step}.pt")
+        torch.load(f"checkpoints/{step}.pt")
+"""
+
+
+def files(folder: Path) -> dict[str, Any]:
+    return {str(p.relative_to(folder)): p.stat().st_mtime_ns for p in folder.rglob("*") if ".sickbay" not in p.parts and p.is_file()}
+
+
+def test_a_cure_is_tried_and_kept(tmp_path: Path, sickbay: Sickbay) -> None:
+    (tmp_path / "train.py").write_text(SOFTMAX)
+    done = sickbay("run", "--name", "run", "--quiet", "train.py")
+    assert done.returncode == 0, done.stderr
+    before = files(tmp_path)
+    plan = sickbay("try", "run", "--dry-run")
+    assert "1 trial, the whole script each" in plan.stderr and "logits recovered" in plan.stderr
+    assert not (tmp_path / ".sickbay/runs/run/trials.json").exists()
+
+    done = sickbay("try", "run", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path) == before, "the script's folder is as it was"
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, schema())
+    trial = document["diagnoses"][0]["trial"]
+    assert document["diagnoses"][0]["cause"] == "softmax-before-cross-entropy"
+    assert (trial["effect"], trial["treatment"], trial["steps"]) == ("CURED", "feed-logits", 120)
+    assert {Path(f).name for f in trial["fenced"]} >= {"log.csv", "0.pt"}
+    assert document["trials"] == [trial]
+
+    again = sickbay("diagnose", "run")
+    assert "Tried    Logits recovered: CURED" in again.stdout
+    assert "untreated  " in again.stdout
+    assert "whether a cure helps" not in again.stdout
+    assert "CURED" in (tmp_path / ".sickbay/runs/run/report.html").read_text()
+
+    given = sickbay("try", "run", "--treat", "lr=x1.01", "--steps", "40")
+    assert given.returncode == 0, given.stderr
+    (only,) = load_trials(tmp_path / ".sickbay/runs/run")
+    assert (only.treatment, only.steps, only.effect) == ("lr=x1.01", 40, "NO EFFECT")
+    assert "Tried too" in given.stdout
+
+
+HEALTHY = SOFTMAX.replace(", nn.Softmax(dim=1)", "")
+
+
+def test_a_healthy_script_stays_healthy(tmp_path: Path, sickbay: Sickbay) -> None:
+    (tmp_path / "train.py").write_text(HEALTHY)
+    done = sickbay("run", "--trials", "--json", "d.json", "train.py")
+    assert done.returncode == 0, done.stderr
+    assert "no trials: nothing is suspected" in done.stderr
+    assert json.loads((tmp_path / "d.json").read_text())["verdict"] == "healthy"
+
+
+def test_a_treated_run_says_so_and_the_script_is_the_same(tmp_path: Path, sickbay: Sickbay) -> None:
+    (tmp_path / "train.py").write_text(HEALTHY)
+    done = sickbay("run", "--treat", "lr=x0.5,clip=1", "train.py")
+    assert done.returncode == 0, done.stderr
+    assert "TREATED  learning rate ×0.5 and gradients clipped at 1" in done.stdout
+    assert (tmp_path / "checkpoints" / "0.pt").exists(), "only trials are fenced"
+    wrong = sickbay("run", "--treat", "lrr=2", "train.py")
+    assert wrong.returncode == 2 and "there is no treatment 'lrr'; did you mean lr" in wrong.stderr
+    refused = sickbay("try", "last")
+    assert refused.returncode == 2 and "is a treated run itself" in refused.stderr
