@@ -95,6 +95,9 @@ class Calibration:
     temperature: float = 1.0
     """...this one."""
     place: Place | None = None
+    """Where that evaluation's loss is called,"""
+    texts: tuple[str, ...] = ()
+    """...as it is written, and the call around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,4 +142,5 @@ class DataProbe:
     accuracy: float | None = None
     """The model's own, on the sampled rows, over all that was looked at."""
     evaluations: tuple[EvaluatedExamples, ...] = ()
-    calibration: Calibration | None = None
+    calibration: tuple[Calibration, ...] = ()
+    """Of each evaluation of a classifier."""

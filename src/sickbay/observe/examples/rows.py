@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from sickbay.observe.keys import row_keys, some_columns
+from sickbay.observe.keys import row_keys, scattered, some_columns
 from sickbay.observe.numbers import Array
 
 WIDTH = 256
@@ -48,7 +48,7 @@ def keys_of(tensors: list[torch.Tensor]) -> Array:
     total = np.zeros(len(tensors[0]), np.uint64)
     with np.errstate(over="ignore"):
         for i, x in enumerate(tensors):
-            total += row_keys(some_columns(x)) * np.uint64(2 * i + 1)
+            total += scattered(row_keys(some_columns(x)) + np.uint64(i))
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
 from sickbay.observe.examples.rows import TABLE
+from sickbay.observe.examples.scores import Scores, calibration
 from sickbay.observe.examples.targets import CLASSES
 from sickbay.observe.numbers import Array
 from sickbay.observe.places import expression_of, place_of
@@ -33,9 +34,10 @@ FITS = 0.8
 
 def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     """What the sample of the training data shows; None where there is none, or no single target per sample."""
+    sure = tuple(told for key, scores in watch.scores.evaluations.items() if (told := _calibrated(watch, key, scores)) is not None)
     usable = [b for b in watch.training.values() if b.usable and len(b.held) and b.target_kind]
     if not usable:
-        return None
+        return facts.DataProbe(calibration=sure) if sure else None
     started = time.process_time()
     book = max(usable, key=lambda b: len(b.held))
     keep = watch.session.keep_source
@@ -54,6 +56,7 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
         target=operands(text)[1] if text else "",
         loader=book.loader,
         relation=found,
+        calibration=sure,
         again=book.again,
         changed=book.changed,
         variance=0.0 if classes or not len(y) else float(y.var()),
@@ -72,6 +75,14 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     in_time = classes and time.process_time() - started < SECONDS
     odd = suspects(views, y, book.held.column("index")[rows], right[rows], seen[rows]) if in_time else None
     return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch))
+
+
+def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibration | None:
+    told = calibration(scores)
+    if told is None or key[0] is None:
+        return told
+    texts = tuple(expression_of(*k)[:200] for k in key if k is not None)
+    return replace(told, place=watch.session.keep_source(place_of(*key[0])), texts=texts)
 
 
 def _evaluations(watch: ExampleWatch) -> tuple[facts.EvaluatedExamples, ...]:
