@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from observe.conftest import WatchScript
-from sickbay.observe.samples import _columns, _keys
+from sickbay.observe.keys import row_keys, some_columns
 
 SCRIPT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -30,16 +30,16 @@ for epoch in range(4):
 
 def test_keys_do_not_depend_on_the_batch() -> None:
     x = torch.randn(50, 3, 40, 7)
-    keys = _keys(_columns(x))
+    keys = row_keys(some_columns(x))
     assert len(set(keys.tolist())) == 50
-    assert (_keys(_columns(x[13:14])) == keys[13:14]).all()
-    assert (_keys(_columns(x.flip(0))) == keys[::-1]).all()
+    assert (row_keys(some_columns(x[13:14])) == keys[13:14]).all()
+    assert (row_keys(some_columns(x.flip(0))) == keys[::-1]).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool])
 def test_keys_of_every_kind(dtype: torch.dtype) -> None:
     x = (100 * torch.rand(20, 30)).to(dtype)
-    assert len(_keys(_columns(x))) == 20
+    assert len(row_keys(some_columns(x))) == 20
 
 
 def test_shared_rows_are_counted(script: WatchScript) -> None:

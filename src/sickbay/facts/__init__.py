@@ -14,6 +14,7 @@ from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
+from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Relation, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
@@ -60,14 +61,18 @@ __all__ = [
     "BatchStatistics",
     "Batches",
     "Broadcast",
+    "Calibration",
     "CallPattern",
     "CheckpointRead",
     "ClassOrder",
     "Clipping",
+    "Column",
     "Crash",
     "CrashTensor",
     "Cut",
+    "DataProbe",
     "Environment",
+    "EvaluatedExamples",
     "Evaluation",
     "EvaluationData",
     "Facts",
@@ -97,6 +102,7 @@ __all__ = [
     "ModelGiven",
     "Modes",
     "NonfiniteBatch",
+    "Offset",
     "Op",
     "Optimizer",
     "OptimizerGroup",
@@ -107,11 +113,13 @@ __all__ = [
     "Precision",
     "Probes",
     "Rebuilt",
+    "Relation",
     "Run",
     "Scheduler",
     "SignalGrowth",
     "Spikes",
     "StateLoad",
+    "Suspects",
     "Taken",
     "TensorKept",
     "Timeline",
@@ -154,6 +162,8 @@ class Facts:
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     evaluation_data: tuple[EvaluationData, ...] = ()
+    data_probe: DataProbe | None = None
+    """What a sample of the data showed at the end of the run."""
     crash: Crash | None = None
     spikes: Spikes | None = None
     incident: Incident | None = None

@@ -9,6 +9,7 @@ from sickbay.observe.blackbox import BlackboxWatch
 from sickbay.observe.checkpoints import CheckpointWatch
 from sickbay.observe.class_order import ClassOrderWatch
 from sickbay.observe.clipping import ClippingWatch
+from sickbay.observe.examples import ExampleWatch
 from sickbay.observe.forensics import ForensicsWatch
 from sickbay.observe.graph import GraphWatch
 from sickbay.observe.hoards import HoardWatch
@@ -48,6 +49,7 @@ def observers() -> tuple[type[Observer], ...]:
         ActivationWatch,
         BatchWatch,
         SampleWatch,
+        ExampleWatch,
         TimelineWatch,
         SchedulerWatch,
         RebuiltWatch,

@@ -1,7 +1,6 @@
 """Which samples training and evaluation see, and on what scale: rows are known by a key, features by their mean and spread.
 
-A key is an exact sum over the bits of at most COLUMNS evenly spread numbers of a row: equal rows have equal keys whatever the size of their batch. Keys
-and sums of the first batches are kept, nothing of the samples themselves.
+Keys (see keys.py) and sums of the first batches are kept, nothing of the samples themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.keys import row_keys, some_columns
 from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
@@ -23,7 +23,6 @@ from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_o
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-COLUMNS = 96
 MOST_ROWS = 100_000
 """Training rows that are remembered; of each evaluation a fifth of that."""
 EVERY_STEPS = 256
@@ -35,8 +34,6 @@ MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
 PASSES = 2
 """Times that one evaluation is looked at: its data is the same the next time."""
-_FACTORS = np.random.default_rng(20261116).integers(1, 2**63, COLUMNS, dtype=np.uint64) | np.uint64(1)
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 class Features:
@@ -148,8 +145,8 @@ class SampleWatch(Observer):
         return book
 
     def _train(self, book: Book, x: torch.Tensor) -> None:
-        columns = _columns(x)
-        book.train.append(_keys(columns))
+        columns = some_columns(x)
+        book.train.append(row_keys(columns))
         book.rows += len(columns)
         if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
             book.features.add(columns)
@@ -157,7 +154,7 @@ class SampleWatch(Observer):
             book.shape = tuple(x.shape[1:])
 
     def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
-        caller = _caller()
+        caller = caller_of(3)
         key = (call.place_key, caller, self.loader)
         group = book.groups.get(key)
         if group is None:
@@ -169,8 +166,8 @@ class SampleWatch(Observer):
             group.passes += 1
         if group.passes > PASSES or group.rows > MOST_ROWS // 5:
             return
-        columns = _columns(x)
-        group.batches.append(_keys(columns))
+        columns = some_columns(x)
+        group.batches.append(row_keys(columns))
         group.rows += len(columns)
         group.shape = tuple(x.shape[1:])
         if columns.dtype.kind in "fiu":
@@ -238,25 +235,9 @@ class SampleWatch(Observer):
         return self.session.keep_source(place_of(*key)) if key is not None else None
 
 
-def _columns(x: torch.Tensor) -> Array:
-    """At most COLUMNS evenly spread numbers of each row."""
-    flat = x.detach().reshape(len(x), -1)
-    step = -(-flat.shape[1] // COLUMNS)
-    values = flat[:, ::step]
-    if values.dtype == torch.bfloat16:
-        values = values.float()
-    return np.ascontiguousarray(values.numpy())
-
-
-def _keys(columns: Array) -> Array:
-    bits = columns.view(_UNSIGNED[columns.dtype.itemsize]) if columns.dtype.kind in "fiu" else columns.astype(np.uint8)
-    with np.errstate(over="ignore"):
-        return np.asarray((bits.astype(np.uint64) * _FACTORS[: bits.shape[1]]).sum(1, dtype=np.uint64))
-
-
-def _caller() -> tuple[CodeType, int] | None:
+def caller_of(depth: int) -> tuple[CodeType, int] | None:
     """The user's line that called the function in which the model is called: one `evaluate()` may serve several data sets."""
-    frame = user_frame(3)
+    frame = user_frame(depth)
     frame = frame.f_back if frame is not None else None
     while frame is not None and kind_of(frame.f_code) != USER:
         frame = frame.f_back

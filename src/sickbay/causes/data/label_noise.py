@@ -1,0 +1,101 @@
+"""Many labels are wrong.
+
+## What happens
+
+Annotators err, files are named wrongly, a script of rules labels the data. A model first learns what most samples agree on and then, one by one, the exceptions: training
+loss falls on while validation gets worse, and the wrong labels in the validation set put a ceiling on what can be measured.
+
+## How we know
+
+Of up to 3,000 samples, kept in memory while the run goes on, each is told from all others by a smooth map of the inputs (confident learning, with every sample left out of
+its own prediction). Classes that overlap are at odds with their labels only where they are unclear. Here the clearest third of all samples is at odds too: they resemble one class
+without doubt and are called by another. Which samples, the evidence lists by their index in the data set.
+
+## Looks like it but is not
+
+- Classes that overlap, and outcomes that are uncertain by nature: disagreement fades where samples are clear.
+- A task that a smooth map does not grasp: few samples resemble anything clearly, and those agree with their labels.
+- A few odd labels: up to a few in a hundred are in most data sets (Northcutt, Athalye and Mueller 2021) and do little harm.
+
+## Fix
+
+Look at the suspects; correct or drop them, in the validation set first. Label smoothing and early stopping soften what is left.
+
+## References
+
+- Northcutt, Jiang and Chuang 2021, Confident learning: estimating uncertainty in dataset labels.
+- Northcutt, Athalye and Mueller 2021, Pervasive label errors in test sets destabilize machine learning benchmarks.
+- Arpit et al. 2017, A closer look at memorization in deep networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import hint, listed, strong
+from sickbay.causes.examples import probe_of
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import DataProbe, Suspects
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+SHARE = 0.05
+"""Of the clearest samples that are called by another class, with two standard errors off: 0 to 2 % in clean data sets, 6 % where neighbours are right on three of four
+samples only (see observe/examples/noise.py)."""
+SHARP, SHARE_IF_SHARP = 0.15, 0.03
+"""Where nearly every sample resembles one class clearly, all of these count, and less is certain: 0 to 1.3 % of them are odd in clean data sets."""
+DEEP = 60
+
+
+@cause(
+    code="D112",
+    level="data",
+    title="many labels are wrong",
+    why="The model learns the wrong labels by heart, at the cost of what holds for new samples, and validation cannot be better than its own labels.",
+    explains={"val-rising", "train-val-gap", "overfitting", "early-plateau", "miscalibrated"},
+    cure="drop-samples",
+)
+def label_noise(record: Record, signs: Signs) -> Iterator[Evidence]:
+    probe = probe_of(record)
+    if probe is None or probe.suspects is None or probe.suspects.deep < DEEP:
+        return
+    found = probe.suspects
+    clear = round(found.rows * (1 - found.unsure))
+    odd, rows, enough = (found.count, clear, SHARE_IF_SHARP) if found.unsure < SHARP else (found.deep_odd, found.deep, SHARE)
+    share = odd / rows
+    if share - 2 * math.sqrt(max(share * (1 - share), 0.01) / rows) < enough:
+        return
+    yield strong(
+        f"{100 * share:.0f} % of the {rows:,} samples that resemble one class most clearly are labelled as another; {found.count:,} of {found.rows:,} samples are suspect{_where(record, probe)}",
+        probe.place,
+        share=share,
+        suspects=found.count,
+    )
+    if found.indices:
+        yield hint(f"the surest suspects: samples {listed([str(i) for i in found.indices], 12)}")
+    elif found.pairs:
+        yield hint(_pairs(found))
+
+
+def _where(record: Record, probe: DataProbe) -> str:
+    loader = next((x for x in record.facts.loaders if x.index == probe.loader), None)
+    return f" ({loader.variable}.dataset)" if loader is not None and loader.variable and probe.suspects and probe.suspects.indices else ""
+
+
+def _pairs(found: Suspects) -> str:
+    return "most often: " + "; ".join(f"labelled {given}, resembles {other} ({count} times)" for given, other, count in found.pairs[:3])
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    probe = record.facts.data_probe
+    indices = sorted(probe.suspects.indices[:16]) if probe is not None and probe.suspects is not None else []
+    loader = next((x for x in record.facts.loaders if probe is not None and x.index == probe.loader), None)
+    data = f"{loader.variable}.dataset" if loader is not None and loader.variable else "train_set"
+    text = "look at the suspects and correct or drop them, in the validation set too; until then stop early and smooth the labels"
+    if not indices:
+        return mend(text, "", "criterion = nn.CrossEntropyLoss(label_smoothing=0.1)")
+    snippet = f"suspects = {{{', '.join(map(str, indices))}}}  # the surest; all are in the record\n"
+    return mend(text, "", snippet + f"clean = torch.utils.data.Subset({data}, [i for i in range(len({data})) if i not in suspects])")

@@ -1,0 +1,136 @@
+"""Inputs and labels do not belong together.
+
+## What happens
+
+Inputs and labels are read from two places and matched by position, and one of them is sorted, shuffled, filtered or shifted on its own. Every sample has a
+label, only not its own. A large model learns them by heart and knows nothing of new samples; a small one stays where it began.
+
+## How we know
+
+A sample of up to 3,000 inputs and targets is kept in memory while the run goes on. At its end, each target is told from the other samples by simple means: the
+nearest neighbours and a linear map. They do no better than on targets dealt out at random, and the model does no better than a constant on validation
+data. It is proven when the targets fit as soon as they are moved by a few places in the data set's order, or when the same samples come with other labels in
+every epoch.
+
+## Looks like it but is not
+
+- A task that is too hard for neighbours and linear maps: the model itself generalises, or it doesn't learn its training data either.
+- Random inputs with random labels, to measure speed: nothing is to be learned there, and the script makes both.
+- Language models, autoencoders, contrastive pairs, several labels at once, targets that a model makes: there is no single label per sample.
+- Labels of which a part is wrong: `label-noise`.
+
+## Fix
+
+Match inputs and labels by a key (a file name, an id), not by position; permute both with the same order. Look at ten samples with their labels.
+
+## References
+
+- Zhang, Bengio, Hardt, Recht and Vinyals 2017, Understanding deep learning requires rethinking generalization (networks learn random labels by heart).
+- Karpathy 2019, A recipe for training neural networks (visualise just before the net).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import hint, proof, strong
+from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import DataProbe, Offset, Relation
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+CHANGED = 0.3
+"""Share of samples that come with another label than before, from which labels are not the samples' own. (Of C classes dealt out anew, 1 - 1/C change.)"""
+FITS = 8.0
+"""Spreads beyond chance from which validation's own labels clearly follow from its inputs."""
+RANDOM_LABELS = re.compile(r"=.*\b(?:randint|random_integers|multinomial|bernoulli|rand\w*\s*\(.*\)\s*[<>])")
+"""Labels that the script draws at random."""
+
+
+@cause(
+    code="D111",
+    level="data",
+    title="inputs and labels do not belong together",
+    why="There is nothing to learn that holds for new samples: labels can only be learned by heart.",
+    explains={
+        "flat-loss", "chance-level", "slow-descent", "early-plateau", "val-flat-from-start", "val-rising", "train-val-gap", "overfitting",
+        "lr-too-low", "under-capacity", "label-noise", "majority-class-predictor", "miscalibrated",
+    },
+    cure=None,
+)  # fmt: skip
+def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
+    probe = probe_of(record)
+    if probe is None or probe.relation is None:
+        return
+    if probe.offset is not None:
+        yield proof(_shifted(probe, probe.relation, probe.offset), probe.place, rows=probe.relation.rows, by=probe.offset.by)
+        return
+    if _dealt_anew(probe, signs):
+        yield proof(
+            f"the same samples come with other labels: of {probe.again:,} that came again, number for number, {100 * probe.changed / probe.again:.0f} % had another label than before",
+            probe.place,
+            again=probe.again,
+            changed=probe.changed,
+        )
+        return
+    if at_chance(probe.relation) and not _made_up(record, probe):
+        yield from _unrelated(record, probe, probe.relation, signs)
+
+
+def _dealt_anew(probe: DataProbe, signs: Signs) -> bool:
+    return (
+        probe.targets == "classes" and probe.again >= ENOUGH_ROWS and probe.changed > CHANGED * probe.again and signs.has("chance-level", "flat-loss")
+    )
+
+
+def _made_up(record: Record, probe: DataProbe) -> bool:
+    """Inputs and labels are drawn at random: a benchmark, or a test of the machinery."""
+    return probe.noise_inputs and any(RANDOM_LABELS.search(line) for text in record.sources.values() for line in text.splitlines())
+
+
+def _unrelated(record: Record, probe: DataProbe, relation: Relation, signs: Signs) -> Iterator[Evidence]:
+    answer = generalises(record, probe)
+    if answer == "yes" or probe.changed > CHANGED * max(probe.again, 1):  # targets that a model makes
+        return
+    by_heart = memorised(record, probe)
+    stuck = signs.has("chance-level", "flat-loss")
+    dealt = (
+        f"{100 * relation.chance:.0f} % if they were dealt out at random"
+        if probe.targets == "classes"
+        else "nothing, as if they were dealt out at random"
+    )
+    text = f"labels do not follow from inputs: {told(relation, probe.targets == 'classes')}, {dealt}"
+    good = next((e.relation for e in probe.evaluations if e.relation is not None and e.relation.beyond > FITS), None)
+    if good is not None and (by_heart or stuck):
+        yield strong(f"{text}; the same on validation data: {told(good, probe.targets == 'classes')}", probe.place, score=relation.score)
+        yield hint("validation data has its own labels, training data has not")
+    elif answer == "no" and (by_heart or (stuck and probe.kind == "table")):
+        yield strong(text, probe.place, score=relation.score, chance=relation.chance)
+        yield hint(
+            "the model learns its training samples by heart and knows nothing of others" if by_heart else "the model does not learn them either"
+        )
+    elif stuck and probe.kind == "table":
+        yield hint(text, probe.place, score=relation.score, chance=relation.chance)
+
+
+def _shifted(probe: DataProbe, relation: Relation, offset: Offset) -> str:
+    classes = probe.targets == "classes"
+    where = (
+        "when the labels are taken in opposite order"
+        if offset.reversed
+        else f"when each sample takes the label {abs(offset.by)} place{'s' if abs(offset.by) > 1 else ''} {'before' if offset.by > 0 else 'after'} its own in the data set"
+    )
+    return f"labels belong to other samples: {told(relation, classes)} as they are, and {100 * offset.relation.score:.0f} % {where}"
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    by = next((int(e.numbers["by"]) for e in evidence if "by" in e.numbers), 0)
+    if by:
+        text = f"the labels are shifted by {abs(by)}: pair input i with label i {'-' if by > 0 else '+'} {abs(by)}, and drop what is left over at the border"
+        return mend(text, "", f"x, y = x[{by}:], y[:-{by}]" if by > 0 else f"x, y = x[:{by}], y[{-by}:]")
+    text = "match inputs and labels by a key, not by position; whatever sorts, shuffles or filters one must do the same to the other"
+    return mend(text, "", "order = torch.randperm(len(x))\nx, y = x[order], y[order]  # one order for both")

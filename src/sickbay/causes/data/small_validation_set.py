@@ -1,0 +1,119 @@
+"""The validation set is too small for what is read from it.
+
+## What happens
+
+A score on a few dozen samples moves by several per cent when one or two of them flip. The script keeps the best epoch, stops early or lowers the learning rate by such
+a score: it follows chance, and the best value is the luckiest one.
+
+## How we know
+
+The evaluation's own number of samples gives the standard error of its accuracy. The script chooses by it, although the best evaluation is within two standard errors of the
+typical one; and there are many times as many training samples, of which some could be spared.
+
+## Looks like it but is not
+
+- A small validation set that nothing is chosen by, or of a small data set, where there is no choice.
+- A score that moves by more than its error: the model does.
+- A score that is perfect throughout.
+
+## Fix
+
+Hold out more (a few hundred samples, a tenth of the data), or cross-validate; give every score with its error.
+
+## References
+
+- Cawley and Talbot 2010, On over-fitting in model selection and subsequent selection bias in performance evaluation.
+- Varoquaux 2018, Cross-validation failure: small sample sizes lead to large error bars.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evaluated import evaluations, where
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import Evaluation
+from sickbay.nouns import Evidence, Fix, Place, Series
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.losses import index
+
+SMALL = 60
+"""Samples: at 80 % accuracy, one standard error is 5 points and more."""
+SPARED = 10
+"""Times as many training samples: taking as much again for validation would cost training a tenth."""
+PASSES = 5
+ERRORS = 2.0
+CHOICE = re.compile(
+    r"\b(?:if|while)\b[^\n]*[<>][^\n]*\bbest|\bbest\w*\s*=\s*(?:max|min)\s*\(|\bpatience\b|EarlyStopping|ReduceLROnPlateau|ModelCheckpoint|load_best_model",
+    re.IGNORECASE,
+)
+"""The script keeps a best value, waits for one, or has a scheduler wait for one."""
+
+
+@cause(
+    code="D114",
+    level="data",
+    title="the validation set is too small to choose by",
+    why="What is chosen by such a score is chosen by chance, and its best value promises more than the model keeps.",
+    explains={"oscillating-loss"},
+    cure=None,
+)
+def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
+    if not any(CHOICE.search(text) for text in record.sources.values()):
+        return
+    known = {e.index: e for e in record.facts.evaluations}
+    for series in record.series_like("accuracy/eval"):
+        evaluation = known.get(index(series))
+        if evaluation is None or not 2 <= evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
+            continue
+        rows = _training_rows(record)
+        if rows >= SPARED * evaluation.samples and (numbers := _by_chance(series, evaluation.samples)) is not None:
+            best, usual, error = numbers
+            yield strong(
+                f"validation has {evaluation.samples} samples, so that its accuracy of {100 * usual:.0f} % has a standard error of {100 * error:.0f} points; the script chooses "
+                f"by it, and the best of {len(series)} evaluations ({100 * best:.0f} %) is within {ERRORS:.0f} such errors of the usual one",
+                _place(record, evaluation),
+                samples=evaluation.samples,
+                error=error,
+            )
+            yield hint(f"training has {rows:,} samples, {rows // evaluation.samples} times as many")
+            return
+
+
+def _by_chance(series: Series, samples: int) -> tuple[float, float, float] | None:
+    """Best and usual accuracy and the error, where the one is not clearly better than the other and the score keeps moving."""
+    late = series.values[len(series) // 3 :]
+    usual, best = float(np.median(late)), float(np.max(series.values))
+    error = math.sqrt(max(usual * (1 - usual), 0.0) / samples)
+    moves = np.mean(np.abs(np.diff(late)) > 0.5 / samples)
+    return (best, usual, error) if moves > 1 / 3 and best - usual < ERRORS * error else None
+
+
+def _larger(record: Record, evaluation: Evaluation) -> bool:
+    """The script evaluates more samples elsewhere, and more often than once: it may choose by those."""
+    return any(e.samples > SMALL and e.passes >= evaluation.passes > 1 for e in record.facts.evaluations)
+
+
+def _training_rows(record: Record) -> int:
+    loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
+    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
+
+
+def _place(record: Record, evaluation: Evaluation) -> Place | None:
+    data = next((d for d in evaluations(record) if d.loader == evaluation.loader and d.distinct <= SMALL), None)
+    return (where(record, data) if data is not None else None) or evaluation.place
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    return mend(
+        "hold out a few hundred samples or a tenth of the data, or cross-validate; say every score with its standard error",
+        "",
+        "n_val = max(200, len(data) // 10)\ntrain_set, val_set = torch.utils.data.random_split(data, [len(data) - n_val, n_val])",
+    )

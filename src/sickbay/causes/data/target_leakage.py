@@ -1,0 +1,93 @@
+"""One input column holds the answer.
+
+## What happens
+
+A column of the table was filled in after the outcome was known, or was computed from it: the discharge date of a patient who is to be predicted to survive, a
+total that contains the amount in question, the target itself under another name. Scores are close to perfect, and the column is empty when the model is used.
+
+## How we know
+
+On a sample of up to 3,000 rows each column alone, cut into steps, is asked for the targets of the other half of the rows. One column tells nearly all, while the
+next best tells far less and all others together do not come near, although they do say something.
+
+## Looks like it but is not
+
+- An easy task: several columns tell much of the target, or all others together do as well.
+- A rule of one column in made-up data: the others say nothing, and the model is not better than the data allow.
+- Images, texts and series: there is no column that means one thing.
+
+## Fix
+
+Leave the column out and train again; what remains is the honest score. Ask of every column when its value is known.
+
+## References
+
+- Kaufman, Rosset, Perlich and Stitelman 2012, Leakage in data mining: formulation, detection, and avoidance.
+- Kapoor and Narayanan 2023, Leakage and the reproducibility crisis in machine-learning-based science.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.examples import generalises, probe_of
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import Column, DataProbe
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+
+NEARLY_ALL = 0.95
+"""Of what there is to tell beyond the commonest class (or the mean). The best column of tumour measurements tells 0.8, of wines 0.7, of irises 0.93."""
+FAR_LESS = 0.5
+"""...that the next best column may tell at most,"""
+LEFT = 4.0
+"""...and how many times as much all others together must leave untold."""
+SOMETHING = 0.1
+"""...though they tell this much at least: otherwise it is a task of one column, and that is it."""
+
+
+@cause(
+    code="D113",
+    level="data",
+    title="one input column gives the target away",
+    why="The score is that of the column, not of the model: where the column is not known in advance, nothing is left.",
+    explains=set(),
+    cure="mask-column",
+)
+def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
+    probe = probe_of(record)
+    if probe is None or probe.column is None or probe.kind != "table":
+        return
+    c = probe.column
+    alone, others, following = (_beyond(c, s) for s in (c.score, c.others, c.next_best))
+    if alone < NEARLY_ALL or following > FAR_LESS or others < SOMETHING or 1 - others < LEFT * (1 - alone) or 1 - others < FAR_LESS / 2:
+        return
+    if generalises(record, probe) == "no":
+        return
+    yield strong(
+        f"column {c.column} of the {c.columns} input columns alone tells {_score(probe, c.score)}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
+        probe.place,
+        column=c.column,
+        score=c.score,
+    )
+    yield hint("such a column is mostly computed from the target, or filled in after it was known")
+
+
+def _beyond(c: Column, score: float) -> float:
+    return max((score - c.chance) / max(1 - c.chance, 1e-9), 0.0)
+
+
+def _score(probe: DataProbe, score: float) -> str:
+    return f"{100 * score:.1f} % of the labels" if probe.targets == "classes" else f"{100 * max(score, 0):.1f} % of the targets' variance"
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    column = next((int(e.numbers["column"]) for e in evidence if "column" in e.numbers), 0)
+    return mend(
+        f"leave column {column} out unless it is known before the target is; what the model then scores is what it can do",
+        "",
+        f"x = torch.cat([x[:, :{column}], x[:, {column + 1}:]], dim=1)",
+    )

@@ -1,0 +1,109 @@
+"""The model is far surer than it is right (or far less sure).
+
+## What happens
+
+A classifier says 99 % and is right in 80 of 100 cases. Accuracy does not show it; whoever acts on the probabilities (a threshold, a ranking, an expected cost) is misled.
+
+## How we know
+
+The logits and labels of the last evaluation: expected calibration error in ten bins, beside what a calibrated model of the same confidence would show on so many samples. And
+dividing all logits by one number, which changes no prediction, takes a large part of the validation loss away.
+
+## Looks like it but is not
+
+- Sampling error of a small validation set.
+- A few points of overconfidence, as most networks have (Guo et al. 2017).
+- Label smoothing, mixup, focal loss: they make the model less sure on purpose.
+- A model that memorises its training data: `overfitting` is the cause, and this its consequence.
+
+## Fix
+
+Temperature scaling: divide the logits by a number that is fitted on validation data. Look for what sharpens the logits (a fixed scale, a small temperature, training for too long).
+
+## References
+
+- Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks.
+- Naeini, Cooper and Hauskrecht 2015, Obtaining well calibrated probabilities using Bayesian binning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evaluated import HELD_OUT, TRAIN
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.fixing import mend
+from sickbay.causes.registry import cause
+from sickbay.facts import Calibration
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.losses import adversarial
+
+ROWS = 200
+FAR = 0.12
+"""Expected calibration error. Networks of the time of Guo et al. have 0.04 to 0.16 before any cure; those of the ward's healthy scripts at most 0.07."""
+BEYOND = 3.0
+"""...and that many times what a calibrated model would show."""
+GAIN = 0.75
+"""Loss with the best temperature, as a part of the loss: where it takes less away, nothing but confidence was wrong with little."""
+ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma\b", re.IGNORECASE)
+
+
+@cause(
+    code="E602",
+    level="evaluation",
+    title="the model's confidence is far from its accuracy",
+    why="Its probabilities promise what it does not keep: thresholds, rankings and costs that are based on them are wrong.",
+    explains=set(),
+    cure=None,
+)
+def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
+    if adversarial(record):
+        return
+    probe = record.facts.data_probe
+    for c in sorted(probe.calibration if probe is not None else (), key=lambda c: -c.rows):
+        if c.rows < ROWS or _of_training(c) or c.accuracy < _guessing(record, c):
+            continue
+        sure = c.confidence > c.accuracy
+        if c.error > FAR and c.error > BEYOND * c.by_chance and c.loss_tempered < GAIN * c.loss and (sure or not _on_purpose(record)):
+            yield strong(
+                f"the last evaluation is {100 * c.confidence:.0f} % sure on average and right on {100 * c.accuracy:.0f} % of {c.rows:,} samples "
+                f"(expected calibration error {c.error:.2f}; by chance {c.by_chance:.2f})",
+                c.place,
+                error=c.error,
+                temperature=c.temperature,
+            )
+            yield hint(
+                f"with all logits divided by {c.temperature:.2g}, which changes no prediction, the validation loss is {c.loss_tempered:.3g} instead of {c.loss:.3g}"
+            )
+        return
+
+
+def _of_training(c: Calibration) -> bool:
+    text = " ".join(t.partition("(")[2] or t for t in c.texts).replace("_", " ")
+    return bool(TRAIN.search(text)) and not HELD_OUT.search(text)
+
+
+def _guessing(record: Record, c: Calibration) -> float:
+    """Accuracy that a model must have before its confidence is worth a word: half way from chance to perfect."""
+    labels = record.facts.labels
+    counts = np.array(labels.histogram if labels is not None else ())
+    common = float(counts.max() / counts.sum()) if counts.sum() else 1 / max(c.classes, 2)
+    return common + 0.25 * (1 - common)
+
+
+def _on_purpose(record: Record) -> bool:
+    return any(ON_PURPOSE.search(text) for text in record.sources.values())
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    temperature = next((e.numbers["temperature"] for e in evidence if "temperature" in e.numbers), 1.0)
+    return mend(
+        "fit one temperature on validation data and divide the logits by it; look for what makes the logits so large or small",
+        "",
+        f"probabilities = torch.softmax(logits / {temperature:.2g}, dim=1)  # the best on this validation set",
+    )

@@ -1,0 +1,146 @@
+"""What a small sample of inputs and targets showed when the run was over: whether one follows from the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sickbay.nouns import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """How well targets can be told from inputs by simple means (neighbours, a linear map), each sample by all others."""
+
+    rows: int = 0
+    score: float = 0.0
+    """Of the best: share of classes told right, or R² for numbers."""
+    chance: float = 0.0
+    """...of the same means on targets dealt out at random,"""
+    spread: float = 0.0
+    """...and how much that varies."""
+    beyond: float = 0.0
+    """The largest of all means' distances from chance, in such spreads."""
+    majority: float = 0.0
+    """Share of the commonest class; 0 for numbers."""
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offset:
+    """Targets follow from inputs when they are taken from another sample."""
+
+    by: int = 0
+    """The target of sample i belongs to the input of sample i + by (in the data set's order)."""
+    reversed: bool = False
+    """...or the two lie in opposite order."""
+    relation: Relation = Relation()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspects:
+    """Samples whose label speaks against all that resemble them."""
+
+    rows: int = 0
+    """Looked at,"""
+    count: int = 0
+    """...and suspected."""
+    indices: tuple[int, ...] = ()
+    """In the data set, at most 200, the surest first; empty where they are not known."""
+    unsure: float = 0.0
+    """Share of the samples that resemble no class clearly."""
+    deep: int = 0
+    """Samples that resemble one class most clearly,"""
+    deep_odd: int = 0
+    """...and those of them that are called otherwise."""
+    pairs: tuple[tuple[int, int, int], ...] = ()
+    """Given label, resembled label, how many: the most frequent ones."""
+    memorised: float | None = None
+    """Share of the suspects to which the model gave their (suspect) label at the end of what was seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """The input column that tells most of the target by itself."""
+
+    column: int = 0
+    columns: int = 0
+    score: float = 0.0
+    """By itself,"""
+    others: float = 0.0
+    """...of all other columns together,"""
+    next_best: float = 0.0
+    """...and of the next best one by itself."""
+    chance: float = 0.0
+    continuous: bool = False
+    """It takes many different values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How sure the model was in its last evaluation, and how right."""
+
+    rows: int = 0
+    classes: int = 0
+    accuracy: float = 0.0
+    confidence: float = 0.0
+    """Mean probability of what it said."""
+    error: float = 0.0
+    """Expected calibration error in ten bins,"""
+    by_chance: float = 0.0
+    """...and what a calibrated model would show on so many samples (95 of 100 times less)."""
+    loss: float = 0.0
+    """Cross-entropy,"""
+    loss_tempered: float = 0.0
+    """...and with the logits divided by the best single number,"""
+    temperature: float = 1.0
+    """...this one."""
+    place: Place | None = None
+    """Where that evaluation's loss is called,"""
+    texts: tuple[str, ...] = ()
+    """...as it is written, and the call around it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedExamples:
+    """The same questions on what one evaluation was given."""
+
+    place: Place | None = None
+    called_from: Place | None = None
+    loader: int | None = None
+    relation: Relation | None = None
+    accuracy: float | None = None
+    """The model's own, on these rows, over the passes that were looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataProbe:
+    """Of the training data."""
+
+    kind: str = ""
+    """Of the inputs: "table", "series", "image" or "tokens"."""
+    targets: str = ""
+    """ "classes" or "numbers"."""
+    classes: int = 0
+    features: int = 0
+    place: Place | None = None
+    """Where the loss compares with the target,"""
+    target: str = ""
+    """...which is called this there."""
+    loader: int | None = None
+    relation: Relation | None = None
+    variance: float = 0.0
+    """Of number targets."""
+    noise_inputs: bool = False
+    """Inputs look like independent random numbers."""
+    again: int = 0
+    """Samples that came again, number for number,"""
+    changed: int = 0
+    """...and with another target."""
+    offset: Offset | None = None
+    suspects: Suspects | None = None
+    column: Column | None = None
+    accuracy: float | None = None
+    """The model's own, on the sampled rows, over all that was looked at."""
+    evaluations: tuple[EvaluatedExamples, ...] = ()
+    calibration: tuple[Calibration, ...] = ()
+    """Of each evaluation of a classifier."""

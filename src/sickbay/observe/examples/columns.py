@@ -1,0 +1,62 @@
+"""The one column of a table that tells the target by itself, and what the others tell without it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sickbay import facts
+from sickbay.observe.examples.relation import Views, relation
+from sickbay.observe.numbers import Array
+
+MOST_COLUMNS = 128
+FEWEST_COLUMNS = 3
+FEWEST_ROWS = 150
+BINS = 32
+WORTH = 0.8
+"""Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look."""
+
+
+def best_column(numbers: Array, y: Array, classes: bool) -> facts.Column | None:
+    """None where it is no table of several columns, or no column is far better than the rest."""
+    rows, columns = numbers.shape
+    if not FEWEST_COLUMNS <= columns <= MOST_COLUMNS or rows < FEWEST_ROWS:
+        return None
+    if classes:
+        y = np.unique(y, return_inverse=True)[1]
+    scores = np.array([_alone(numbers[:, j], y, classes) for j in range(columns)])
+    best = int(scores.argmax())
+    base = float(np.bincount(y).max() / rows) if classes else 0.0
+    if (numbers.std(0) > 0).sum() < FEWEST_COLUMNS or scores[best] < base + WORTH * (1 - base):
+        return None
+    rest = relation(Views(np.delete(numbers, best, axis=1), "table"), y, classes)
+    if rest is None:
+        return None
+    return facts.Column(
+        column=best,
+        columns=columns,
+        score=float(scores[best]),
+        others=rest.score,
+        next_best=float(np.delete(scores, best).max()),
+        chance=base,
+        continuous=len(np.unique(numbers[:, best])) > BINS,
+    )
+
+
+def _alone(column: Array, y: Array, classes: bool) -> float:
+    """What a step function of one column tells of the other half of the rows: share of right classes, or R²."""
+    half = np.arange(len(y)) % 2 == 0
+    return (_told(column, y, half, classes) + _told(column, y, ~half, classes)) / 2
+
+
+def _told(column: Array, y: Array, learn: Array, classes: bool) -> float:
+    edges = np.unique(np.quantile(column[learn], np.linspace(0, 1, BINS + 1)[1:-1]))
+    bins = np.searchsorted(edges, column)
+    if classes:
+        table = np.zeros((len(edges) + 1, int(y.max()) + 1))
+        np.add.at(table, (bins[learn], y[learn]), 1)
+        return float((table.argmax(1)[bins[~learn]] == y[~learn]).mean())
+    sums = np.bincount(bins[learn], y[learn], len(edges) + 1)
+    counts = np.bincount(bins[learn], minlength=len(edges) + 1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), y[learn].mean())
+    left = ((y[~learn] - means[bins[~learn]]) ** 2).mean()
+    return float(1 - left / max(float(y[~learn].var()), 1e-30))

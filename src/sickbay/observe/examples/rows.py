@@ -1,0 +1,108 @@
+"""What enters the model, as at most WIDTH numbers per sample: tables and short series as they are, images and long series
+averaged over blocks, token ids counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from sickbay.observe.keys import row_keys, scattered, some_columns
+from sickbay.observe.numbers import Array
+
+WIDTH = 256
+MOST_TENSORS = 4
+TABLE, SERIES, IMAGE, TOKENS = "table", "series", "image", "tokens"
+
+
+def tensors_of(values: Iterable[Any], size: int, target: torch.Tensor | None = None, depth: int = 0) -> list[torch.Tensor]:
+    """The tensors with one row per sample: not the target itself, and nothing that a model has made."""
+    found: list[torch.Tensor] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if _plain(value, size) and not _is(value, target):
+                found.append(value.detach())
+        elif isinstance(value, (list, tuple)) and depth < 2:
+            found += tensors_of(value[:8], size, target, depth + 1)
+        elif isinstance(value, dict) and depth < 2:
+            found += tensors_of(list(value.values())[:8], size, target, depth + 1)
+    return found[:MOST_TENSORS]
+
+
+def _plain(x: torch.Tensor, size: int) -> bool:
+    return x.dim() > 0 and len(x) == size and x.layout == torch.strided and x.numel() > 0 and not x.requires_grad and not x.is_complex()
+
+
+def _is(x: torch.Tensor, target: torch.Tensor | None) -> bool:
+    """A model may be given the target too, to compute its loss itself."""
+    if target is None or x.numel() != target.numel():
+        return False
+    return x.data_ptr() == target.data_ptr() or (x.is_cpu and target.is_cpu and torch.equal(x.reshape(-1), target.reshape(-1).to(x.dtype)))
+
+
+def keys_of(tensors: list[torch.Tensor]) -> Array:
+    """One key per row, over all tensors."""
+    total = np.zeros(len(tensors[0]), np.uint64)
+    with np.errstate(over="ignore"):
+        for i, x in enumerate(tensors):
+            total += scattered(row_keys(some_columns(x)) + np.uint64(i))
+    return total
+
+
+def kind_of(tensors: list[torch.Tensor]) -> str:
+    """Of the largest of them."""
+    x = max(tensors, key=lambda t: t.numel())
+    if _counted(x):
+        return TOKENS
+    return IMAGE if x.dim() == 4 else SERIES if x.dim() == 3 or (x.dim() == 2 and x.shape[1] > WIDTH) else TABLE
+
+
+def numbers_of(tensors: list[torch.Tensor], rows: Array) -> Array:
+    """At most WIDTH numbers for each of these rows."""
+    room = WIDTH // len(tensors)
+    chosen = torch.from_numpy(rows)
+    parts = [_numbers(x[chosen.to(x.device)].cpu(), room) for x in tensors]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _counted(x: torch.Tensor) -> bool:
+    return x.dtype in (torch.int64, torch.int32, torch.int16) and x.dim() <= 2 and (x.dim() == 1 or int(x.max()) > 1)
+
+
+def _numbers(x: torch.Tensor, room: int) -> Array:
+    if _counted(x):
+        return _counts(x.reshape(len(x), -1).numpy(), room)
+    x = x.float()
+    flat = x.reshape(len(x), -1)
+    if flat.shape[1] <= room:
+        return flat.numpy()
+    return (_pooled_image(x, room) if x.dim() == 4 else _pooled_series(x, room)).numpy()
+
+
+def _counts(ids: Array, room: int) -> Array:
+    """How often each token id occurs, ids taken modulo the room."""
+    where = np.arange(len(ids))[:, None] * room + ids % room
+    return np.bincount(where.reshape(-1), minlength=len(ids) * room).reshape(len(ids), room)
+
+
+def _pooled_image(x: torch.Tensor, room: int) -> torch.Tensor:
+    channels = x.shape[1] if x.shape[1] <= 4 else 1
+    if channels == 1:
+        x = x.mean(1, keepdim=True)
+    side = max(int((room // channels) ** 0.5), 1)
+    return F.adaptive_avg_pool2d(x, (min(side, x.shape[2]), min(side, x.shape[3]))).reshape(len(x), -1)
+
+
+def _pooled_series(x: torch.Tensor, room: int) -> torch.Tensor:
+    """Means over blocks of time, and the spread within them: fast oscillations have no mean."""
+    x = x.reshape(len(x), 1, -1) if x.dim() != 3 else x.transpose(1, 2) if x.shape[1] > x.shape[2] else x
+    channels = min(x.shape[1], 8)
+    x = x[:, :channels]
+    blocks = max(min(room // (2 * channels), x.shape[2]), 1)
+    mean = F.adaptive_avg_pool1d(x, blocks)
+    square = F.adaptive_avg_pool1d(x * x, blocks)
+    spread = (square - mean * mean).clamp_min(0).sqrt()
+    return torch.cat([mean, spread], 1).reshape(len(x), -1)[:, :room]

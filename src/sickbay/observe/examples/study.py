@@ -1,0 +1,111 @@
+"""The questions at the end of a run, to what was kept of its samples."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sickbay import facts
+from sickbay.observe.examples.book import Book
+from sickbay.observe.examples.columns import best_column
+from sickbay.observe.examples.noise import suspects
+from sickbay.observe.examples.offsets import offset
+from sickbay.observe.examples.relation import Views, like_noise, relation
+from sickbay.observe.examples.rows import TABLE
+from sickbay.observe.examples.scores import Scores, calibration
+from sickbay.observe.examples.targets import CLASSES
+from sickbay.observe.numbers import Array
+from sickbay.observe.places import expression_of, place_of
+from sickbay.observe.syntax import operands
+
+if TYPE_CHECKING:
+    from sickbay.observe.examples.watch import ExampleWatch
+
+SECONDS = 1.5
+"""That the questions may take: no further one is asked after this long."""
+RELATED = 5.0
+"""Spreads beyond chance from which targets follow from inputs, so that single samples and columns can be looked at."""
+FITS = 0.8
+"""Share of targets that are told right, from which they are where they belong."""
+
+
+def studied(watch: ExampleWatch) -> facts.DataProbe | None:
+    """What the sample of the training data shows; None where there is none, or no single target per sample."""
+    sure = tuple(told for key, scores in watch.scores.evaluations.items() if (told := _calibrated(watch, key, scores)) is not None)
+    usable = [b for b in watch.training.values() if b.usable and len(b.held) and b.target_kind]
+    if not usable:
+        return facts.DataProbe(calibration=sure) if sure else None
+    started = time.process_time()
+    book = max(usable, key=lambda b: len(b.held))
+    keep = watch.session.keep_source
+    rows, y = _known(book)
+    views = Views(book.held.rows()[rows], book.kind) if len(rows) else None
+    classes = book.target_kind == CLASSES
+    found = relation(views, y, classes) if views is not None else None
+    text = expression_of(*book.aim) if book.aim is not None else ""
+    seen, right = book.held.column("seen"), book.held.column("right")
+    fact = facts.DataProbe(
+        kind=book.kind,
+        targets=book.target_kind,
+        classes=len(np.unique(y)) if classes else 0,
+        features=book.held.numbers.shape[1],
+        place=keep(place_of(*book.aim)) if book.aim is not None else None,
+        target=operands(text)[1] if text else "",
+        loader=book.loader,
+        relation=found,
+        calibration=sure,
+        again=book.again,
+        changed=book.changed,
+        variance=0.0 if classes or not len(y) else float(y.var()),
+        accuracy=float(right.sum() / seen.sum()) if classes and seen.sum() else None,
+        noise_inputs=views is not None and like_noise(views.x),
+    )
+    if views is None or found is None:
+        return fact
+    if book.indexed and found.score < FITS:
+        shift = offset(views, book.held.column("index")[rows], book.by_index, book.batch_size, classes, found)
+        if shift is not None or found.beyond < RELATED:
+            return replace(fact, offset=shift, evaluations=_evaluations(watch))
+    if found.beyond < RELATED:
+        return replace(fact, evaluations=_evaluations(watch))
+    column = best_column(book.held.rows()[rows], y, classes) if book.kind == TABLE else None
+    in_time = classes and time.process_time() - started < SECONDS
+    odd = suspects(views, y, book.held.column("index")[rows], right[rows], seen[rows]) if in_time else None
+    return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch))
+
+
+def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibration | None:
+    told = calibration(scores)
+    if told is None or key[0] is None:
+        return told
+    texts = tuple(expression_of(*k)[:200] for k in key if k is not None)
+    return replace(told, place=watch.session.keep_source(place_of(*key[0])), texts=texts)
+
+
+def _evaluations(watch: ExampleWatch) -> tuple[facts.EvaluatedExamples, ...]:
+    return tuple(_evaluated(watch, b) for b in watch.evaluations.values() if len(b.held) and b.target_kind)
+
+
+def _known(book: Book) -> tuple[Array, Array]:
+    """The samples whose target is known, equal ones once, and the targets."""
+    target = book.held.column("target")
+    rows = np.flatnonzero(np.isfinite(target))
+    rows = np.sort(rows[np.unique(book.held.column("key")[rows], return_index=True)[1]])
+    return rows, target[rows]
+
+
+def _evaluated(watch: ExampleWatch, book: Book) -> facts.EvaluatedExamples:
+    rows, y = _known(book)
+    numbers = book.held.rows()[rows]
+    seen, right = book.held.column("seen"), book.held.column("right")
+    keep = watch.session.keep_source
+    return facts.EvaluatedExamples(
+        place=keep(place_of(*book.place)) if book.place is not None else None,
+        called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
+        loader=book.loader,
+        relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) else None,
+        accuracy=float(right.sum() / seen.sum()) if book.target_kind == CLASSES and seen.sum() else None,
+    )

@@ -1,0 +1,66 @@
+"""The one thing that each sample should be answered with, where a loss function makes it plain: a class, or a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from sickbay.observe.numbers import Array
+from sickbay.observe.observer import LossCall
+
+CLASSES, NUMBERS = "classes", "numbers"
+BY_INDEX = ("cross_entropy", "nll_loss", "multi_margin_loss")
+BY_NUMBER = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss")
+MOST_CLASSES = 1000
+
+
+@dataclass(slots=True)
+class Targets:
+    kind: str
+    values: Array
+    """Class numbers, or numbers."""
+    right: Array | None = None
+    """Whether the model's own answer is the given class."""
+
+    def part(self, rows: slice) -> Targets:
+        return Targets(self.kind, self.values[rows], self.right[rows] if self.right is not None else None)
+
+
+def targets_of(call: LossCall) -> Targets | None:
+    """One target per row; None for anything else: sequences, images, several labels at once, soft labels, positions within the batch."""
+    x, y = call.input, call.target
+    if y is None or y.requires_grad or not y.numel() or x.dim() == 0 or call.options.get("reduction") == "none":
+        return None
+    y = y.detach()
+    if call.function in BY_INDEX and not y.is_floating_point() and y.dim() == 1 and x.dim() == 2 and len(x) == len(y):
+        return _classes(x, y.cpu().numpy())
+    if y.dim() == 2 and y.shape[1] > 1 and y.shape == x.shape and (named := _one_hot(y)) is not None:
+        return _classes(x, named)
+    if y.numel() != y.shape[0] or x.numel() != y.numel():
+        return None
+    values = y.reshape(-1).float().cpu().numpy().astype(np.float64)
+    if call.function in BINARY:
+        if not np.isin(values, (-1.0, 0.0, 1.0)).all():
+            return None
+        border = 0.5 if call.function == "binary_cross_entropy" else 0.0
+        said = (x.detach().reshape(-1) > border).cpu().numpy()
+        return Targets(CLASSES, (values > 0).astype(np.float64), said == (values > 0))
+    if call.function in BY_NUMBER and np.isfinite(values).all():
+        return Targets(NUMBERS, values)
+    return None
+
+
+def _classes(x: torch.Tensor, named: Array) -> Targets | None:
+    positions = len(named) > 1 and bool((named == np.arange(len(named))).all())
+    if positions or named.min() < 0 or named.max() >= MOST_CLASSES:
+        return None
+    return Targets(CLASSES, named.astype(np.float64), x.detach().argmax(1).cpu().numpy() == named)
+
+
+def _one_hot(y: torch.Tensor) -> Array | None:
+    values = y.float().cpu().numpy()
+    hot = bool(np.isin(values, (0.0, 1.0)).all()) and bool((values.sum(1) == 1).all())
+    return np.asarray(values.argmax(1)) if hot else None

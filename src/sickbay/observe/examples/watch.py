@@ -1,0 +1,179 @@
+"""Pairs what enters the model with what the loss expects, and keeps a small sample of both until the run ends. It never reaches the disk.
+
+On the first steps and on sampled ones, training's batches are looked at; of each evaluation, the first passes. When the run is over, `study` asks whether
+targets follow from inputs, and what it answers is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sickbay.observe.examples.book import Book
+from sickbay.observe.examples.rows import tensors_of
+from sickbay.observe.examples.scores import ScoreBook
+from sickbay.observe.examples.study import studied
+from sickbay.observe.examples.targets import Targets, targets_of
+from sickbay.observe.numbers import Array
+from sickbay.observe.observer import ForwardCall, LossCall, Observer
+from sickbay.observe.places import key_here
+from sickbay.observe.samples import EVERY_STEPS, PASSES, caller_of
+
+if TYPE_CHECKING:
+    from sickbay.observe.session import Session
+
+MOST_BOOKS = 4
+EVALUATION_ROWS = 1000
+MOST_BATCHES = 1000
+"""Of an evaluation that computes its loss once for all of them."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """A forward pass and the loss that followed it; let go when the step is over."""
+
+    forward: ForwardCall
+    target: torch.Tensor
+    targets: Targets | None
+    aim: Any
+
+
+class ExampleWatch(Observer):
+    """Samples with their targets, for the questions at the end."""
+
+    name = "examples"
+    sees = "whether targets follow from inputs (misaligned or noisy labels, leaking columns)"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.training: dict[Any, Book] = {}
+        self.evaluations: dict[Any, Book] = {}
+        self.door: ForwardCall | None = None
+        self.doors = 0
+        """Forward passes of raw inputs since the newest loss."""
+        self.scores = ScoreBook()
+        self.paired: Pair | None = None
+        self.several = False
+        """This step's loss compares with several targets."""
+        self.loaders: set[int] = set()
+        """Those that gave a batch since the newest forward pass,"""
+        self.given: set[int] = set()
+        """...and before it."""
+        self.evaluated: list[tuple[Book, Array]] = []
+        """What was evaluated since the newest loss without gradients; let go when training goes on."""
+
+    # -- training -----------------------------------------------------------------------------------------------
+
+    @property
+    def _looking(self) -> bool:
+        return self.session.step < EVERY_STEPS or self.session.sampled
+
+    def batch_loaded(self, *_: Any) -> None:
+        if self.session.loader is not None:
+            self.loaders.add(self.session.loader)
+
+    def forward_begins(self, call: ForwardCall) -> None:
+        self.given, self.loaders = self.loaders or (self.given if call.grad else set()), set()
+        if not call.grad:
+            self._evaluate(call)
+            self.given = set()
+        elif self._looking:
+            # What no backward followed was an evaluation that forgot no_grad.
+            alone = self.paired is not None or self.door is None or self.door.module.training != call.module.training
+            self.doors = 1 if alone else self.doors + 1
+            self.door, self.paired, self.several = call, None, False
+
+    def loss_called(self, call: LossCall | None) -> None:
+        if call is None or call.target is None:
+            return
+        if not call.grad:
+            self.scores.see(call, (key_here(), caller_of(2)), self.session.step)
+            self._judge(call)
+        elif self.paired is not None:
+            self.several |= call.target is not self.paired.target
+        elif self.door is not None and self.doors == 1:
+            self.paired = Pair(self.door, call.target, targets_of(call), key_here())
+
+    def backward_begins(self, *_: Any) -> None:
+        pair, several = self.paired, self.several
+        self._forget()
+        if pair is not None and not several and self._looking:
+            started = self.session.clock()
+            self._train(pair)
+            self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
+
+    def woke(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.door = self.paired = None
+        self.doors, self.several, self.evaluated = 0, False, []
+
+    def _train(self, pair: Pair) -> None:
+        key = (pair.forward.place_key, pair.aim)
+        book = self.training.get(key)
+        if book is None:
+            if len(self.training) >= MOST_BOOKS:
+                return
+            book = self.training[key] = Book()
+            book.place, book.aim = key
+        if pair.targets is None:
+            book.usable = False
+            return
+        size = len(pair.targets.values)
+        if tensors := self._inputs(pair.forward, size, pair.target):
+            book.loader = next(iter(self.given)) if len(self.given) == 1 else None
+            book.take(tensors, pair.targets, self._indices(size) if book.loader is not None else None)
+
+    def _inputs(self, forward: ForwardCall, size: int, target: torch.Tensor | None) -> list[torch.Tensor]:
+        found = tensors_of((*forward.args, *forward.kwargs.values()), size, target)
+        return found if all(x.is_cpu for x in found) or self.session.sampled else []
+
+    def _indices(self, size: int) -> Array | None:
+        """The data set indices of the batch that the model was given, where a loader drew them."""
+        known = next((o.indices for o in self.session.observers if o.name == "batches"), None)  # type: ignore[attr-defined]
+        if not isinstance(known, (list, tuple)) or len(known) != size:
+            return None
+        numbers = np.array(known)
+        return numbers if numbers.dtype.kind == "i" and numbers.ndim == 1 and numbers.min() >= 0 else None
+
+    # -- evaluation ---------------------------------------------------------------------------------------------
+
+    def _evaluate(self, call: ForwardCall) -> None:
+        first = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor) and a.dim()), None)
+        if first is None or not first.is_cpu or not self.training:
+            return
+        key = (call.place_key, caller_of(3), next(iter(self.given), None))
+        book = self.evaluations.get(key)
+        if book is None:
+            if len(self.evaluations) >= 2 * MOST_BOOKS:
+                return
+            book = self.evaluations[key] = Book(EVALUATION_ROWS)
+            book.place, book.caller, book.loader = key
+        if book.seen_at != self.session.step:
+            book.seen_at = self.session.step
+            book.passes += 1
+        if book.passes <= PASSES and (tensors := tensors_of((*call.args, *call.kwargs.values()), len(first))):
+            self.evaluated = [*self.evaluated[-MOST_BATCHES:], (book, book.take(tensors, None, None))]
+
+    def _judge(self, call: LossCall) -> None:
+        """The targets of what was evaluated: of the last batch, or of all batches since the last loss."""
+        if not self.evaluated or (targets := targets_of(call)) is None:
+            return
+        parts, self.evaluated = self.evaluated, []
+        if len(targets.values) != sum(len(names) for _, names in parts):
+            parts = [part for part in parts[-1:] if len(part[1]) == len(targets.values)]
+        at = 0
+        for book, names in parts:
+            book.judge(names, targets.part(slice(at, at + len(names))))
+            at += len(names)
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        self._forget()
+        if (fact := studied(self)) is not None:
+            self.session.writer.fact("data_probe", fact)

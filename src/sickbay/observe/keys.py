@@ -1,0 +1,37 @@
+"""Rows of a batch by a key: an exact sum over the bits of a few of their numbers, so that equal rows have equal keys whatever the size of their batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from sickbay.observe.numbers import Array
+
+COLUMNS = 96
+_FACTORS = np.random.default_rng(20261116).integers(1, 2**63, COLUMNS, dtype=np.uint64) | np.uint64(1)
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def some_columns(x: torch.Tensor) -> Array:
+    """At most COLUMNS evenly spread numbers of each row."""
+    flat = x.detach().reshape(len(x), -1)
+    step = -(-flat.shape[1] // COLUMNS)
+    values = flat[:, ::step]
+    if values.dtype == torch.bfloat16:
+        values = values.float()
+    return np.ascontiguousarray(values.cpu().numpy())
+
+
+def row_keys(columns: Array) -> Array:
+    bits = columns.view(_UNSIGNED[columns.dtype.itemsize]) if columns.dtype.kind in "fiu" else columns.astype(np.uint8)
+    with np.errstate(over="ignore"):
+        return np.asarray((bits.astype(np.uint64) * _FACTORS[: bits.shape[1]]).sum(1, dtype=np.uint64))
+
+
+def scattered(numbers: Array) -> Array:
+    """Each number's own place among all 64-bit numbers, as good as drawn by chance (the mixing function of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
