@@ -110,7 +110,9 @@ def _ranges(record: Record) -> str:
         if len(record.family(family).steps)
     ]
     if record.facts.log is not None:
-        return "its curves show nothing wrong" + (", and validation follows" if record.series_like("loss/eval") else "")
+        return "its curves show nothing wrong" + (
+            ", and validation follows" if record.series_like("loss/eval") and record.series_like("loss/train") else ""
+        )
     if not seen:
         return "no cause was found in what was observed"
     words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"
