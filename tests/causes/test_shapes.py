@@ -113,12 +113,68 @@ def stuck_high(r: Rng) -> Record:
     return logged(wobbling(train, r, r.uniform(0.003, 0.015)), train)
 
 
+def language_model_tuning(r: Rng) -> Record:
+    """A tenth to a third is won, most of it at once, in batches of great noise."""
+    n = int(r.integers(100, 1500))
+    t, won = np.linspace(0, 1, n), r.uniform(0.15, 0.35)
+    clean = r.uniform(1, 2.5) * (1 - won + won * (0.7 * np.exp(-r.uniform(10, 40) * t) + 0.3 * (1 - t)))
+    return logged(wobbling(clean, r, r.uniform(0.03, 0.12)))
+
+
+def creeping_validation(r: Rng) -> Record:
+    n = int(r.integers(60, 800))
+    t, every = np.linspace(0, 1, n), n // int(r.integers(4, 12))
+    clean = 0.75 + 0.15 * np.exp(-30 * t) + 0.1 * (1 - t)
+    return logged(wobbling(clean, r, 0.2), clean[every - 1 :: every], every)
+
+
+def power_law(r: Rng) -> Record:
+    n = int(r.integers(50, 3000))
+    return logged(wobbling(r.uniform(2, 3.5) + 8 * np.arange(1, n + 1) ** -r.uniform(0.2, 0.6), r, r.uniform(0.005, 0.05)))
+
+
+def restarts_of_the_rate(r: Rng) -> Record:
+    n = int(r.integers(100, 400))
+    length = n // int(r.integers(3, 6))
+    return logged(wobbling(0.3 + 1.2 * np.exp(-6 * np.arange(n) / n) + 0.08 * np.cos(np.pi * (np.arange(n) % length) / length), r, 0.04))
+
+
+def late_descent(r: Rng) -> Record:
+    t = np.linspace(0, 1, int(r.integers(40, 300)))
+    return logged(wobbling(0.2 + 2 / (1 + np.exp(25 * (t - r.uniform(0.3, 0.6)))), r, 0.03))
+
+
+def stuck_at_half(r: Rng) -> Record:
+    t, floor = np.linspace(0, 1, int(r.integers(30, 300))), r.uniform(0.45, 0.7)
+    train = floor + (1 - floor) * np.exp(-r.uniform(25, 60) * t)
+    return logged(wobbling(train, r, 0.005), wobbling(train, r, 0.01))
+
+
+def diverged_between(r: Rng) -> Record:
+    """To the entropy of single words: above its best, below its start."""
+    n = int(r.integers(40, 500))
+    i, low = np.arange(n), r.uniform(3, 6)
+    return logged(wobbling(np.where(i < r.uniform(0.2, 0.7) * n, low + (10.5 - low) * np.exp(-i / (0.05 * n)), r.uniform(7.2, 9)), r, 0.02))
+
+
+def jumping_between_few(r: Rng) -> Record:
+    n = int(r.integers(25, 60))
+    train = wobbling(0.2 + 1.5 * np.exp(-7 * np.linspace(0, 1, n)), r, 0.04)
+    train[int(r.integers(n // 3, n - 4))] *= r.uniform(6, 40)
+    return logged(train)
+
+
 EXPECTED: dict[Callable[[Rng], Record], str] = {
     fine_tuning: "healthy",
     converged: "healthy",
     five_epochs: "healthy",
     noisy_validation: "healthy",
     single_batches: "healthy",
+    language_model_tuning: "healthy",
+    creeping_validation: "healthy",
+    power_law: "healthy",
+    restarts_of_the_rate: "healthy",
+    late_descent: "healthy",
     mild_overfitting: "overfitting",
     memorised: "overfitting",
     three_evaluations: "overfitting",
@@ -128,7 +184,10 @@ EXPECTED: dict[Callable[[Rng], Record], str] = {
     climbing: "diverged-nan",
     lost_again: "diverged-nan",
     jumping: "spikes",
+    diverged_between: "diverged-nan",
+    jumping_between_few: "spikes",
     stuck_high: "plateau",
+    stuck_at_half: "plateau",
 }
 
 

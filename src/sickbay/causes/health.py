@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sickbay.causes.parameters import mostly_loaded
-from sickbay.causes.shapes import first_sign
+from sickbay.causes.shapes import first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import end, start
+from sickbay.signs.curves import curve, end, start
 from sickbay.signs.losses import adversarial, supervised, training_losses
 
 ENOUGH_STEPS = 100
@@ -57,9 +59,23 @@ IN_A_LOG = LOOK_AT | {
 def of_curves(record: Record, signs: Signs) -> str:
     """What alarms in a log, and what would decide why."""
     sign = first_sign(signs)
+    if sign is None and (turned := turned_alone(record)) is not None:
+        best = int(np.argmin(turned.values))
+        return (
+            f"validation loss rises from {turned.values[best]:.4g} at step {turned.steps[best]} to {end(turned).value:.4g}, as it does when a model overfits; "
+            "the log has no training loss, which would tell that from divergence"
+        )
     if sign is None:
         return "the curves look odd, and they do not say why"
     return f"{sign.text}; a log does not say why: {IN_A_LOG.get(sign.name, 'watch the script with `sickbay run`')}"
+
+
+def unclear(record: Record) -> str:
+    """Why the curves of a log say nothing, and what would."""
+    if len(reward := record.series("reward")):
+        gained = curve(reward)
+        return f"the reward does not rise ({start(gained).value:.3g} at the start, {end(gained).value:.3g} at the end); how high the loss is says little beside it"
+    return "the log holds no training loss whose curve says how training goes; log the loss, or name its column with --map loss=COLUMN"
 
 
 def describe(record: Record, signs: Signs) -> str:
@@ -70,6 +86,11 @@ def describe(record: Record, signs: Signs) -> str:
 def _losses(record: Record) -> str:
     curves = [(c, loss) for c, loss in training_losses(record) if len(c)]
     steps = record.facts.run.steps or record.facts.run.backwards
+    if len(reward := record.series("reward")):
+        gained = curve(reward)
+        return f"the reward went from {start(gained).value:.3g} to {end(gained).value:.3g} over {steps:,} steps"
+    if not curves and (alone := [c for s in record.series_like("loss/eval") if len(c := curve(s))]):
+        return f"validation loss went from {start(alone[0]).value:.3g} to {end(alone[0]).value:.3g} (training loss is not in the log)"
     if not curves:
         return f"nothing is wrong in {steps:,} steps"
     over = f"{record.facts.run.epochs:,} epochs" if record.facts.log is not None and record.facts.log.axis == "epoch" else f"{steps:,} steps"
@@ -89,7 +110,9 @@ def _ranges(record: Record) -> str:
         if len(record.family(family).steps)
     ]
     if record.facts.log is not None:
-        return "its curves show nothing wrong" + (", and validation follows" if record.series_like("loss/eval") else "")
+        return "its curves show nothing wrong" + (
+            ", and validation follows" if record.series_like("loss/eval") and record.series_like("loss/train") else ""
+        )
     if not seen:
         return "no cause was found in what was observed"
     words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"

@@ -3,13 +3,13 @@
 | shape | what says it | verdict |
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
-| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick |
+| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
 | `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
 | `oscillating` | sign `oscillating-loss` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
-| `too-short` | fewer than four values | undecided |
+| `too-short` | fewer than three values | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `healthy` | none of these | healthy |
 
@@ -26,13 +26,14 @@ import numpy as np
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import curve, fall, trend_share
+from sickbay.signs.curves import Curve, curve, drift, end, fall, fell, trend_share
 from sickbay.signs.losses import adversarial, judged_losses, training_losses
 from sickbay.signs.validation import comparisons
 
-FEWEST = 4
+FEWEST = 3
 MOSTLY = 0.8
 STILL_FALLING = 0.3
+ROSE = 0.2
 BY_SIGN = {
     "nonfinite-loss": "diverged-nan",
     "diverging-loss": "diverged-nan",
@@ -51,7 +52,9 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
     if not found:
-        found = ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["unclear"]
+        found = (
+            ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["overfitting"] if turned_alone(record) else ["unclear"]
+        )
     return tuple(dict.fromkeys([*found, *_besides(record)]))
 
 
@@ -68,15 +71,33 @@ def first_sign(signs: Signs) -> Sign | None:
 
 def _falls(record: Record) -> bool:
     """Whether there is a training loss that goes down. One that ought to and does not would have been called flat: this asks the others."""
+    if len(reward := record.series("reward")):
+        gained = curve(reward)
+        return drift(gained.values, gained.noise)[0] < 0
     if adversarial(record):
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]
+    if not curves:
+        return any(fell(c) for c in _alone(record)) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
 
 
+def turned_alone(record: Record) -> Curve | None:
+    """Where a log has validation only: a loss that rose from its best by a fifth, beyond its noise. Without the training loss that is all that can be said."""
+    if any(len(s) for s in record.series_like("loss/train")):
+        return None
+    return next((c for c in _alone(record) if end(c).value > (1 + ROSE) * float(np.min(c.values)) + 4 * c.noise), None)
+
+
+def _alone(record: Record) -> list[Curve]:
+    return [c for s in record.series_like("loss/eval") if len(c := curve(s)) >= FEWEST and c.nonfinite == 0 and float(np.min(c.values)) >= 0]
+
+
 def _points(record: Record) -> int:
-    return max((len(record.series(name)) for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval")), default=0)
+    return max(
+        (len(record.series(name)) for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "reward")), default=0
+    )
 
 
 def _besides(record: Record) -> Iterator[str]:

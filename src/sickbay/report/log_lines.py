@@ -13,6 +13,7 @@ NAMES = {
     "accuracy/eval": "validation accuracy",
     "lr": "learning rate",
     "grad_norm": "gradient norm",
+    "reward": "reward",
     "epoch": "epoch",
 }
 

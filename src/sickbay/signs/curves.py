@@ -121,6 +121,15 @@ def trend_share(c: Curve) -> float:
     return float(np.median(middle) - np.median(last)) / total if total > 0 else 0.0
 
 
+def drift(values: Values, sigma: float) -> tuple[float, float]:
+    """How far a stretch of a curve falls along its straight line, and the error of that: the line through its medians."""
+    parts = blocks(values, 20)
+    if len(parts) < 3:
+        return (float(values[0] - values[-1]) if len(values) else 0.0), math.inf
+    t = np.linspace(-0.5, 0.5, len(parts))
+    return -float(np.dot(t, parts) / np.dot(t, t)), MEDIAN_ERROR * sigma * math.sqrt(12 / len(values))
+
+
 def lag_one(values: Values) -> float:
     """Correlation of each value with the one before, after a slow trend is taken out: -1 swings, 0 is noise, +1 is smooth."""
     if len(values) < 8:

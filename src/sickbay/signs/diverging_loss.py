@@ -21,6 +21,10 @@ EXPLODING = 100.0
 # In a log, whose values are means: half of all that was won is lost again, and more than the best level once more.
 LOST = 0.5
 RELAPSE = 1.0
+# Or, for the last quarter of it and longer: a quarter of what was won, and a fifth of the best level. Runs that diverge at the top of a warm-up
+# often end between their best and their start (a language model at the entropy of single words); cycles of the rate come back within a quarter.
+LOST_FOR_LONG = 0.25
+RELAPSE_FOR_LONG = 0.2
 
 
 @sign("diverging-loss")
@@ -58,15 +62,18 @@ def _stays_high(c: Curve, first: float, last: float, minimum: int) -> bool:
 
 
 def _lost(c: Curve) -> bool:
-    """It had fallen, and for the last sixth of the run it is back up, beyond any noise."""
-    if len(c) < 8:
-        return False
-    low, first = best(c), start(c)
-    tail = c.values[-max(3, len(c) // 6) :]
+    """It had fallen, and for the last part of the run it is back up, beyond any noise."""
+    return len(c) >= 8 and (
+        _back_up(c, max(3, len(c) // 6), LOST, RELAPSE) or (len(c) >= 16 and _back_up(c, len(c) // 4, LOST_FOR_LONG, RELAPSE_FOR_LONG))
+    )
+
+
+def _back_up(c: Curve, length: int, lost: float, relapse: float) -> bool:
+    low, tail = best(c), c.values[-length:]
     level = float(np.median(tail))
-    won = max(first.value - low.value, 0.0)
-    back = float(np.min(tail)) > low.value + LOST / 2 * won + 4 * c.noise and level > low.value + LOST * won
-    return back and level > (1 + RELAPSE) * low.value and level - low.value > 6 * c.noise
+    won = max(start(c).value - low.value, 0.0)
+    back = float(np.min(tail)) > low.value + lost / 2 * won + 4 * c.noise and level > low.value + lost * won
+    return back and level > (1 + relapse) * low.value and level - low.value > 6 * c.noise
 
 
 def _explodes(c: Curve, first: float) -> bool:

@@ -1,4 +1,4 @@
-"""The loss falls a little, then stands still well above its start's half."""
+"""The loss falls a little, then stands still well above its start's half; in a log, at any level that is not low, for most of the run."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from collections.abc import Iterator
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import end, fell, level, start, trend_share
+from sickbay.signs.curves import Curve, drift, end, fell, level, start, trend_share
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
+from sickbay.signs.validation import validation_falls
 
 MINIMUM_STEPS = 100
 HIGH = 0.7
 """Above 0.7 of its start. Many honest problems end there (noisy labels, label smoothing), so alone it means nothing."""
 DONE = 0.1
 """The second half made less than a tenth of the descent."""
+# A log is called a plateau by its shape, so the standing still has to be shown and not only a descent be missing: all that the noise
+# leaves room for in the second half is less than 5 % of the level.
+ROOM = 0.05
+# A curve that ends lower, down to 0.4 of its start, is one only if it stands for the last 70 % of the run within 2 %: what has converged
+# well is lower than that or still creeps on (language models, detectors).
+LOW, STANDS_FROM, STANDS_WITHIN = 0.4, 0.3, 0.02
+STILL_WON = 0.01
 
 
 @sign("early-plateau")
@@ -24,7 +32,10 @@ def early_plateau(record: Record) -> Iterator[Sign]:
             continue
         first, last = start(c), end(c)
         middle = level(c.values[len(c) // 2 :][: max(5, len(c) // 10)], c.noise)
-        if last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error:
+        high = last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error
+        stands = (high and (record.facts.log is None or _room(c, 0.5, ROOM))) or _stood_long(record, c, first.value, last.value)
+        # A training loss that is noisy seems to stand long before it does: validation that still falls shows it.
+        if stands and not (record.facts.log is not None and validation_falls(record, 0.5, STILL_WON)):
             yield Sign(
                 name="early-plateau",
                 where=c.name,
@@ -33,3 +44,14 @@ def early_plateau(record: Record) -> Iterator[Sign]:
                 numbers={"start": first.value, "middle": middle.value, "end": last.value},
                 text=f"the loss fell from {first.value:.4g} and then stands at {last.value:.4g} (already {middle.value:.4g} half-way)",
             )
+
+
+def _room(c: Curve, since: float, most: float) -> bool:
+    """Whether even the steepest line that the noise allows falls by less than `most` of the level."""
+    tail = c.values[int(since * len(c)) :]
+    down, error = drift(tail, c.noise)
+    return down + 2 * error < most * level(tail, c.noise).value and -down < max(most * level(tail, c.noise).value, 2 * error)
+
+
+def _stood_long(record: Record, c: Curve, first: float, last: float) -> bool:
+    return record.facts.log is not None and len(c) >= 20 and LOW * first < last < first and _room(c, STANDS_FROM, STANDS_WITHIN)

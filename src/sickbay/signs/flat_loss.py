@@ -9,14 +9,20 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, end, fell, start
+from sickbay.signs.curves import Curve, drift, end, fell, start
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
+from sickbay.signs.validation import validation_falls
 
 MINIMUM_STEPS = 30
 """Below this, warm-up and noise hide any descent."""
 FEW, UNMOVED = 4, 0.02
 """Of four to seven values of a log only those tell that all lie within 2 % of each other."""
+WON = 0.03
+LINE = 3.0
+"""Standard errors: a line through noise alone falls so far once in 700 logs."""
+ROOM = 0.15
+"""Where the noise is so great that a descent of 15 % could hide in it, nothing shows that there is none."""
 RISE = 1.5
 """Above this times its start it is not flat: `diverging-loss` looks at that."""
 
@@ -46,8 +52,15 @@ def flat_loss(record: Record) -> Iterator[Sign]:
 
 
 def _fell(record: Record, c: Curve) -> bool:
-    """In a log 3 % are a descent too if they are far beyond the noise: fine-tuning often wins no more."""
-    return fell(c) or (record.facts.log is not None and fell(c, share=0.03, errors=8.0))
+    """In a log 3 % are a descent too if they are beyond the noise: fine-tuning often wins no more, and with batches as noisy as those
+    of language models only the line through the whole curve shows it, or the validation loss beside it."""
+    if fell(c) or record.facts.log is None:
+        return fell(c)
+    down, error = drift(c.values, c.noise)
+    level = abs(float(np.median(c.values)))
+    slopes = down > LINE * error and down > WON * level
+    hidden = len(c) >= MINIMUM_STEPS and down > 0 and down + 2 * error > ROOM * level
+    return slopes or hidden or fell(c, share=WON, errors=8.0) or validation_falls(record, 0.0, WON)
 
 
 def _unclear(c: Curve) -> bool:

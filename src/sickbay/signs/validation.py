@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, curve, start
+from sickbay.signs.curves import Curve, curve, drift, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_EVALUATIONS = 5
@@ -59,6 +59,16 @@ def _levels(validation: Curve, train: Curve) -> np.ndarray:
         elif i:
             out[i] = out[i - 1]
     return out
+
+
+def validation_falls(record: Record, since: float, share: float) -> bool:
+    """Whether some validation loss falls by more than `share` from that part of the run on, beyond its noise; a few values do if each is lower."""
+    for pair in comparisons(record):
+        tail = pair.validation.values[int(since * len(pair.validation)) :]
+        down, error = drift(tail, pair.validation.noise)
+        if down > share * abs(float(tail[-1])) and (down > 3 * error or (2 < len(tail) < 8 and bool(np.all(np.diff(tail) < 0)))):
+            return True
+    return False
 
 
 def smoothed(values: np.ndarray) -> np.ndarray:

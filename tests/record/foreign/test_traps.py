@@ -223,10 +223,31 @@ def test_validation_that_ends_in_nan_is_not_healthy(tmp_path: Path) -> None:
     assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == "diverged-nan"
 
 
-def test_a_log_without_training_loss_is_not_called_healthy(tmp_path: Path) -> None:
-    text = table(["epoch", "val_accuracy"], [[i, 0.5 + i / 100] for i in range(30)])
+def test_a_log_without_any_loss_is_judged_by_its_errors(tmp_path: Path) -> None:
+    (record,) = read_text(table(["epoch", "val_accuracy"], [[i, 0.5 + i / 100] for i in range(30)]), tmp_path)
+    assert record.series("loss/eval").values[[0, -1]] == pytest.approx([0.5, 0.21])
+    assert "training loss is not in the log" in diagnose(record).reason
+    text = table(["epoch", "acc", "val_acc"], [[i, 99 - 60 * math.exp(-i / 4), 70 - 20 * math.exp(-i / 2) - i / 3] for i in range(30)])
+    assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == "overfitting"
+
+
+def test_validation_alone_that_turned_is_not_called_healthy(tmp_path: Path) -> None:
+    text = table(["epoch", "val_loss"], [[i, 0.5 + math.exp(-i / 3) + i / 50] for i in range(30)])
     diagnosis = diagnose(read_text(text, tmp_path)[0])
-    assert diagnosis.verdict == "undecided" and diagnosis.shapes == ("unclear",)
+    assert diagnosis.verdict == "undecided" and diagnosis.shapes[0] == "overfitting" and "no training loss" in diagnosis.reason
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(1.0, "healthy"), (-1.0, "undecided")])
+def test_beside_a_reward_the_loss_says_little(gain: float, verdict: str, tmp_path: Path) -> None:
+    rows = [{"loss": i / 1000, "reward": 2 + gain * i / 60, "reward_std": 0.3, "kl": i / 500, "step": i + 1} for i in range(60)]
+    (record,) = read_text(hf(rows), tmp_path)
+    assert record.facts.log is not None and record.facts.log.contested
+    assert diagnose(record).verdict == verdict
+
+
+def test_rewards_of_preferences_are_no_reinforcement_learning(tmp_path: Path) -> None:
+    rows = [{"loss": 0.6931, "rewards/chosen": 0.1, "rewards/margins": 0.0, "rewards/accuracies": 0.5, "step": i + 1} for i in range(60)]
+    assert diagnose(read_text(hf(rows), tmp_path)[0]).shapes[0] == "flat-not-learning"
 
 
 def test_headings_say_whose_loss_it_is(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import hint, listed, proof, strong, times
+from sickbay.causes.evidence import from_sign, hint, listed, proof, strong, times
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import LossSpike, Outlier, Spikes
@@ -77,6 +77,8 @@ RATE_STEPS = 10
 )  # fmt: skip
 def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
     known = record.facts.spikes
+    if record.facts.log is not None:
+        yield from (from_sign("hint", sign) for sign in signs.named("loss-spikes")[:1])
     for c, loss in judged_losses(record):
         number = loss.index if loss is not None else index(record.series(c.name))
         if known is not None:

@@ -65,6 +65,8 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     worse = trouble is not None or _worse(record)
     if not worse:
         return
+    if record.facts.log is not None:  # curves alone: only that validation never followed
+        yield from (from_sign("hint", sign) for sign in signs.named("val-flat-from-start")[:1])
     for data in evaluations(record):
         if text := _difference(data):
             place = where(record, data)

@@ -38,9 +38,11 @@ from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end, level, start
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_STEPS = 100
+FEW = 30
+"""In a log, whose values are means over many steps."""
 LOW = 0.01
 EARLY = 0.4
 DONE = 0.05
@@ -65,8 +67,9 @@ SOLVED = 0.1
     cure="hold-schedule",
 )
 def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
+    least = enough(record, MINIMUM_STEPS, FEW)
     for series in record.series_like("lr"):
-        if (idle := _idle_from(series)) is not None and not all(end(c).value < SOLVED * start(c).value for c, _ in judged_losses(record)):
+        if (idle := _idle_from(series, least)) is not None and not all(end(c).value < SOLVED * start(c).value for c, _ in judged_losses(record)):
             count = int(series.steps[-1]) - idle + 1
             yield strong(
                 f"the learning rate is exactly 0 from step {idle} to the end: the last {count:,} of {int(series.steps[-1]) + 1:,} steps changed nothing"
@@ -76,9 +79,9 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                 idle=count,
             )
             return
-        step = _died_at(series)
+        step = _died_at(series, least)
         for c, _ in judged_losses(record) if step is not None else ():
-            if step is not None and (_stopped_there(c, step) or _cut_short(c, series, step)):
+            if step is not None and (_stopped_there(c, step, least) or _cut_short(c, series, step, least)):
                 top, last = float(np.max(series.values)), float(series.values[-1])
                 yield strong(
                     f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss stopped at {end(c).value:.4g} "
@@ -91,38 +94,38 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                 return
 
 
-def _died_at(series: Series) -> int | None:
+def _died_at(series: Series, least: int) -> int | None:
     """The step from which the rate is below a hundredth of its highest, if that lies in the first third."""
-    if len(series) < MINIMUM_STEPS or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
+    if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
         return None
     alive = np.flatnonzero(series.values > LOW * np.max(series.values))
     at = int(alive[-1]) + 1
     return int(series.steps[at]) if at < EARLY * len(series) else None
 
 
-def _idle_from(series: Series) -> int | None:
+def _idle_from(series: Series, least: int) -> int | None:
     """The step from which the rate is exactly zero to the end, if that is half of the run and it was not so from the start."""
-    if len(series) < MINIMUM_STEPS or not np.all(np.isfinite(series.values)):
+    if len(series) < least or not np.all(np.isfinite(series.values)):
         return None
     alive = np.flatnonzero(series.values != 0)
     at = int(alive[-1]) + 1 if len(alive) else 0
     return int(series.steps[at]) if 0 < at <= IDLE * len(series) else None
 
 
-def _stopped_there(c: Curve, step: int) -> bool:
+def _stopped_there(c: Curve, step: int, least: int) -> bool:
     then, first, last = c.values[c.steps >= step], start(c).value, end(c).value
-    if len(c) < MINIMUM_STEPS or len(then) < MINIMUM_STEPS // 2 or first <= 0:
+    if len(c) < least or len(then) < least // 2 or first <= 0:
         return False
     at_death = level(then[: max(5, len(then) // 20)], c.noise).value
     return last > HIGH * first and at_death - last < DONE * first
 
 
-def _cut_short(c: Curve, rates: Series, died: int) -> bool:
+def _cut_short(c: Curve, rates: Series, died: int, least: int) -> bool:
     """The loss fell fast while the rate was high, and stood still once it was gone, well above what is solved."""
     high = rates.steps[rates.values > HIGH * np.max(rates.values)]
     phase = c.values[(c.steps >= high[0]) & (c.steps <= high[-1])]
     rest, first = c.values[c.steps >= died], start(c).value
-    if len(phase) < MINIMUM_PHASE or len(rest) < MINIMUM_STEPS // 2 or first <= 0:
+    if len(phase) < min(MINIMUM_PHASE, least // 2) or len(rest) < least // 2 or first <= 0:
         return False
     middle, last = float(np.median(phase[len(phase) // 3 : len(phase) // 2])), float(np.median(phase[-max(3, len(phase) // 6) :]))
     standing, final = float(np.median(rest[: max(5, len(rest) // 10)])), end(c).value

@@ -70,6 +70,8 @@ STILL_HIGH = 0.05
 )  # fmt: skip
 def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     ledger = [*_divergence(record, signs), *_large_updates(record, signs)]
+    if not ledger and record.facts.log is not None:
+        ledger = [*_in_a_log(signs)]
     if not ledger:
         return
     yield from ledger
@@ -88,6 +90,12 @@ def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("strong" if signs.has("update-ratio-high") else "hint", sign, place)
     if not signs.has("diverging-loss") and (grown := _grew_to_nonfinite(record, signs) or weights_ran_away(record)):
         yield strong(grown, place)
+
+
+def _in_a_log(signs: Signs) -> Iterator[Evidence]:
+    """What steps that are too large often look like in curves, and other things too."""
+    for sign in signs.named("loss-spikes", "nonfinite-loss", "nonfinite-gradient")[:1]:
+        yield from_sign("hint", sign)
 
 
 def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:

@@ -37,11 +37,13 @@ from sickbay.causes.fixing import number
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 50
+TINY = 1e-6
+"""Fine-tuning with Adam starts at 1e-5 and above, everything else higher."""
 SOLVED = 0.9
 """Accuracy above this from the beginning: nothing is left to learn, so nothing moves."""
 
@@ -57,6 +59,9 @@ SOLVED = 0.9
 def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
     slow = signs.named("slow-descent", "flat-loss")
     low = signs.named("update-ratio-low")
+    if record.facts.log is not None:
+        yield from _in_a_log(record, slow)
+        return
     if not slow or not low or record.facts.run.steps < MINIMUM_STEPS or mostly_loaded(record) or _solved(record):
         return
     optimizer, lr = main_optimizer(record), rate(record)
@@ -66,6 +71,15 @@ def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", rate_place(record), lr=lr)
     if signs.has("small-gradients", "gradient-decay-with-depth"):
         yield against("the gradients themselves are tiny, so a higher rate alone would not help")
+
+
+def _in_a_log(record: Record, slow: tuple[Sign, ...]) -> Iterator[Evidence]:
+    """Of a log only the rate itself is known, and whether it is low depends on the optimizer: a hint, from far below what any is used with."""
+    rates = record.series("lr").values
+    top = float(np.nanmax(rates, initial=0.0))
+    if slow and 0 < top < TINY:
+        yield from_sign("hint", slow[0])
+        yield hint(f"the learning rate is never above {number(top)}", lr=top)
 
 
 def _solved(record: Record) -> bool:

@@ -55,6 +55,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
         if len(found):
             series[name] = found
             taken.append(Taken(series=name, columns=columns))
+    _errors_for_losses(series, taken, notes)
     used = {c for columns in choice.series.values() for c in columns} | {choice.step, choice.epoch}
     unused = tuple(n for n in sheet.columns if n not in used)
     for name in unused[:MOST_OTHERS]:
@@ -68,7 +69,9 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
         notes.append(
             f"the run was resumed {stretch.resumed} time{'s' if stretch.resumed > 1 else ''} from an earlier step; what was trained twice counts as it was trained last"
         )
-    if choice.contested:
+    if "reward" in series:
+        notes.append("the log holds a reward (reinforcement learning): how high the loss is says little beside it")
+    elif choice.contested:
         notes.append("the losses work against each other (adversarial training): how high they are says little")
     if stretch.axis == "row":
         notes.append("the log numbers neither steps nor epochs one by one: values are numbered in the order in which they stand")
@@ -137,6 +140,20 @@ def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -
         missing[early] = True
         notes.append(f"the first {len(early)} values of {label} are not finite and later ones are: they were left out")
     return Series(series.name, series.steps[~missing], values[~missing])
+
+
+def _errors_for_losses(series: dict[str, Series], taken: list[Taken], notes: list[str]) -> None:
+    """Where a log has accuracies and no loss at all, the errors (what is missing to 1, or to 100) are judged in their place."""
+    if any(name.startswith("loss/") for name in series):
+        return
+    for phase in ("train", "eval"):
+        found = series.get(f"accuracy/{phase}")
+        if found is not None:
+            whole = 1.0 if np.nanmax(found.values, initial=0.0) <= 1 else 100.0
+            series[f"loss/{phase}"] = Series(f"loss/{phase}", found.steps, whole - found.values)
+            taken += [Taken(series=f"loss/{phase}", columns=t.columns) for t in taken if t.series == f"accuracy/{phase}"]
+    if "loss/train" in series or "loss/eval" in series:
+        notes.append("the log has no loss: the error (1 less the accuracy) stands for it")
 
 
 def _means(choice: Choice, stretch: Stretch) -> bool:

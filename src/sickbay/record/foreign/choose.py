@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sickbay.errors import LogError
-from sickbay.record.foreign.names import Meaning, Phase, meaning
+from sickbay.record.foreign.names import Meaning, Phase, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 
 ENOUGH_EPOCHS = 8
@@ -17,7 +17,7 @@ MOST_SETS = 8
 ALIASES = {
     "loss": "loss/train", "train": "loss/train", "train_loss": "loss/train", "val": "loss/eval", "eval": "loss/eval", "val_loss": "loss/eval", "eval_loss": "loss/eval",
     "valid": "loss/eval", "accuracy": "accuracy/eval", "acc": "accuracy/eval", "val_accuracy": "accuracy/eval", "train_accuracy": "accuracy/train",
-    "lr": "lr", "grad_norm": "grad_norm", "step": "step", "epoch": "epoch",
+    "lr": "lr", "grad_norm": "grad_norm", "reward": "reward", "step": "step", "epoch": "epoch",
 }  # fmt: skip
 """What may stand on the left of --map NAME=COLUMN."""
 SERIES = frozenset(ALIASES.values())
@@ -32,7 +32,7 @@ class Choice:
     step: str | None = None
     epoch: str | None = None
     contested: bool = False
-    """The losses work against each other (a GAN): their curves are not to be judged."""
+    """The losses work against each other (a GAN), or follow what an agent does: their curves are not to be judged."""
 
 
 def parse_map(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -64,6 +64,9 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
     choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
     norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
     choice.series |= {"grad_norm": (norms[0],)} if norms else {}
+    if rewards := sorted((n for n, m in told.items() if m.kind == "reward"), key=lambda n: (told[n].order, -len(sheet.columns[n]))):
+        choice.series["reward"] = (rewards[0],)
+        choice.contested = True
     single = next((n for n in sheet.columns if n.lower() == "value"), None)
     if not choice.series and single is not None:  # TensorBoard's download of one curve, whose name is in the file's name only
         choice.series["loss/train"] = (single,)
@@ -78,7 +81,7 @@ def _told(sheet: Sheet, name: str) -> Meaning:
         "eval"
         if sheet.phases.get(name) == "eval"
         else "train"
-        if m.kind == "loss" or sheet.phases.get(name) == "train"
+        if m.kind == "loss" or sheet.phases.get(name) == "train" or (m.part == "loss-like" and _has_twin(sheet, name))
         else _metric_phase(sheet, name)
     )
     return Meaning(m.kind, phase, m.part, m.grain, m.order)
@@ -90,6 +93,12 @@ def _metric_phase(sheet: Sheet, name: str) -> Phase:
         return "train"
     beside = next((c for n, c in sheet.columns.items() if meaning(n).kind == "loss" and meaning(n).phase != "eval"), None)
     return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
+
+
+def _has_twin(sheet: Sheet, name: str) -> bool:
+    """Whether the same thing is measured on validation data too: then the one that does not say where is on training data."""
+    own = set(words(name))
+    return any(meaning(other).phase == "eval" and own <= set(words(other)) for other in sheet.columns)
 
 
 def _axis(sheet: Sheet, told: Mapping[str, Meaning], kind: str) -> str | None:

@@ -16,6 +16,7 @@ FORMAT = "JSON history"
 LARGEST = 256 * 2**20
 DEEPEST = 4
 PHASES = TRAIN | EVAL
+COUNTED = re.compile(r"(?:epoch|step|iter|iteration)?[\s_-]*(\d{1,9})$", re.IGNORECASE)
 BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
 
 
@@ -29,10 +30,12 @@ def read(source: Source) -> Sheet:
     text = source.whole(LARGEST)
     document = loads(text)
     if document is None:
-        rows = list(objects(text, text.find("[") + 1)) if text.lstrip().startswith("[") else []
+        listed = text.lstrip().startswith("[")
+        rows = list(objects(text, text.find("[") + 1 if listed else 0))  # without a list: objects one after the other, each over several lines
         if not rows:
             raise LogError(f"{source.path} begins like JSON but is not: it may be cut off or edited; nothing could be read of it")
-        sheet.note("the file ends in the middle: it was read up to there")
+        if listed:
+            sheet.note("the file ends in the middle: it was read up to there")
         document = rows
     _fill(sheet, document, 0)
     return sheet
@@ -50,6 +53,10 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
         return
     if not isinstance(document, dict) or depth > DEEPEST:
         return
+    if numbered := _numbered(document):
+        for epoch, item in numbered:
+            sheet.row({"epoch": epoch} | dict(flat(item)))
+        return
     columns = dict(_lists(document))
     curves = {k: v for k, v in columns.items() if v and sum(number(x) is not None for x in v) > len(v) / 2}
     if any(meaning(k).kind in ("loss", "accuracy", "metric") for k in curves):
@@ -58,6 +65,13 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
     for value in document.values():  # {"history": {...}}, {"params": ..., "metrics": [...]}
         if isinstance(value, (dict, list)) and not sheet.count:
             _fill(sheet, value, depth + 1)
+
+
+def _numbered(document: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    """Rows by their epoch: {"epoch_1": {"loss": 2.3}, "epoch_2": ...}."""
+    found = [(float(key[1]), item) for name, item in document.items() if isinstance(item, dict) and (key := COUNTED.match(str(name)))]
+    told = [item for _, item in found if any(meaning(name).kind in ("loss", "accuracy", "metric") for name, _ in flat(item))]
+    return found if len(told) > 1 and len(told) > len(document) / 2 else []
 
 
 def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 DEEPEST = 3
 LONGEST_LIST = 16
+WRAPPED = re.compile(r"(?:tensor|array|np\.float\d\d|float\d\d)?[(\[]\s*([-+.\w]+)\s*[,)\]]")
+"""`tensor(0.51, device='cuda:0')`, `[0.5]`: a table that was filled with what was never taken out of its tensor."""
 NUMBER_WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "+inf": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
@@ -34,7 +37,8 @@ def parse(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        return NUMBER_WORDS.get(text.lower())
+        wrapped = WRAPPED.match(text)
+        return parse(wrapped[1]) if wrapped else NUMBER_WORDS.get(text.lower())
 
 
 def flat(item: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "metric", "other"]
+Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward", "metric", "other"]
 Phase = Literal["train", "eval", ""]
 
 TRAIN = frozenset("train training trn tr trainset fit".split())
-EVAL = frozenset("val va valid validation vali eval evaluation dev test testing holdout vld heldout".split())
+EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing holdout vld heldout".split())
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
@@ -26,6 +26,7 @@ NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lam
 """A loss scale or weight is a setting."""
 LOSS_LIKE = frozenset("cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err".split())
 """Taken for the loss only where nothing is called a loss."""
+LOSS_LIKE_FILLERS = frozenset("squared absolute cross entropy root binary multi categorical sparse log percentage".split())
 ACCURACY = frozenset("acc accuracy acc1 top1 prec1 precision1".split())
 ACCURACY_FILLERS = frozenset("1 top categorical sparse binary balanced cls classification multiclass score".split())
 NOT_A_RATE = frozenset("mult multiplier scale ratio decay factor min max warmup end start group".split())
@@ -35,8 +36,11 @@ STEPS = {
 }  # fmt: skip
 """Names of a step axis; where a log has several, the lowest number is the one that counts on over epochs."""
 EPOCHS = frozenset({"epoch", "epochs", "ep", "current epoch", "trainer epoch", "train epoch", "epoch num", "epoch number", "epoch idx"})
+REWARD = frozenset("reward rewards rew return returns".split())
+PREFERENCES = frozenset("chosen rejected margin margins accuracies".split())
+"""Rewards in preference tuning (DPO) are parts of a supervised loss."""
 METRICS = frozenset(
-    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 reward return score mrr ndcg kappa mcc".split()
+    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 score mrr ndcg kappa mcc".split()
 )
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
@@ -93,10 +97,12 @@ def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epo
     order = 2 * bool(TEST & set(tokens)) + bool({"ema", "smoothed", "unscaled"} & set(tokens))
     if NOT_A_LOSS & set(tokens):
         return Meaning("other")
+    if REWARD & set(tokens) and not (LOSS | PREFERENCES) & set(tokens):
+        return Meaning("reward", phase, "_".join(rest), grain, len(tokens) + 10 * bool({"std", "min", "max", "var"} & set(tokens)))
     if LOSS & set(tokens):
         return Meaning("loss", phase, "_".join(rest), grain, order)
     if ACCURACY & set(tokens) and "5" not in tokens:
         return Meaning("accuracy", phase, "_".join(t for t in rest if t not in ACCURACY | ACCURACY_FILLERS), grain, order)
-    if LOSS_LIKE & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | {"squared", "absolute", "cross", "entropy", "root"}]:
+    if LOSS_LIKE & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | LOSS_LIKE_FILLERS and not (phase and t.isdigit())]:
         return Meaning("metric", phase, "loss-like", grain, order)
     return Meaning("metric" if METRICS & set(tokens) else "other", phase, "_".join(rest), grain, order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)\b"
-WORD = r"[A-Za-z][\w./@\-]{0,60}"
+WORD = r"[A-Za-z][\w./@\-]{0,60}(?:\([A-Za-z]{1,20}\))?"
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07")
 STAMP = re.compile(
     r"\d{4}[-/]\d\d?[-/]\d\d?(?:[ T_]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?|\[?\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b\]?|\b\d{1,4}:\d\d(?=<)|<\d{1,4}:\d\d"
@@ -23,6 +23,8 @@ STEP = re.compile(
 COUNTED = re.compile(
     r"\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}(\d{1,12})(?:\s{0,9}\(\s{0,9}\d{1,3}(?:\.\d{1,6})?%\))?\s{0,9}\]|(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}\["
 )
+TWICE = re.compile(r"\[\s{0,9}(\d{1,9})\s{0,9}/\s{0,9}\d{1,9}\s{0,9}\]\s{0,3}\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}\d{1,12}\s{0,9}\]")
+"""`Train: [3/300][10/1251]`: epoch and step."""
 PAIRED = re.compile(r"^\s{0,9}\[\s{0,9}(\d{1,9})\s{0,9},\s{0,9}(\d{1,12})\s{0,9}\]")
 """`[2,  4000] loss: 1.8`: epoch and step."""
 BAR = re.compile(r"(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}(?:\[|━)|(\d{1,3})%\|")
@@ -34,4 +36,15 @@ PAIR = re.compile(
 HINT = re.compile(r"loss|acc|lr\b|err|mse|nll|ppl|perplex|cost|epoch|step|iter", re.IGNORECASE)
 SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
 """Lines that repeat a number of the curve, or tell of the whole run."""
+MARK = re.compile(
+    r"\[\s{0,3}(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)\s{0,3}\]|\b(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)\s{0,3}:(?=\s{0,3}[\[;])",
+    re.IGNORECASE,
+)
+"""`[train] loss=1.2, [valid] loss=1.3` and `Test: [0/98] Loss 1.3`: what comes after it is of that phase."""
+POSSESSIVE = re.compile(r"(?<=\w)'s(?=\s)")
+"""`valid_1's binary_logloss: 0.3`."""
+NUMBERED = re.compile(rf"^\s{{0,9}}(\d{{1,12}})\s{{1,9}}(train|val|valid|eval|test)\s{{1,9}}({NUMBER})\s{{0,9}}$", re.IGNORECASE)
+"""`250 val 3.2794`: a step, whose loss, the loss."""
+AVERAGED = re.compile(rf"^\s{{0,9}}(\d{{1,12}}):\s{{0,9}}[^,]{{1,40}},\s{{0,9}}({NUMBER})\s{{1,9}}avg\b", re.IGNORECASE)
+"""Darknet: `1000: 1.23, 1.40 avg loss, 0.001000 rate`."""
 EXTREME = frozenset("best min max lowest highest target final".split())

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sickbay.record.foreign.batches import Columns
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import meaning
 from sickbay.record.foreign.sheet import Column, Sheet
 from sickbay.record.foreign.source import Source
+from sickbay.record.foreign.tidy import Sorter
 
 FORMAT = "CSV table"
 SEPARATORS = (",", ";", "\t", "|", " ")
@@ -26,6 +27,7 @@ QUICK = 50
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
+WIDE = re.compile(r"\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
 KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
 
@@ -47,8 +49,10 @@ def header(text: str) -> Header | None:
     for i, line in enumerate(lines[:PREAMBLE]):
         below = next((x for x in lines[i + 1 :] if x.strip(" |-:\t\r")), "")
         for separator in SEPARATORS:
-            names = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator)
-            if len(names) >= 2 and _is_header(names, line) and _fits(names, split(below, separator), below):
+            names, cells = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator), split(below, separator)
+            if separator == " " and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
+                names = wide
+            if len(names) >= 2 and _is_header(names, line) and _fits(names, cells, below):
                 return Header(_unique(names), separator, i)
     return None
 
@@ -116,6 +120,7 @@ class _Reader:
         self.broken = 0
         self.silent: dict[str, int] = {}
         """Columns without any number, with how many blocks they were tried in."""
+        self.sorter = Sorter.of(found.names)
 
     def block(self, lines: list[str]) -> None:
         lines = [x for x in lines if x]
@@ -128,6 +133,7 @@ class _Reader:
             if at is None:
                 return
             self.names = _unique([c.strip() for c in rows[at]])
+            self.sorter = Sorter.of(self.names)
             self.silent.clear()
             rows = rows[at + 1 :]
 
@@ -180,7 +186,7 @@ class _Reader:
             rows = [fixed for row in rows if (fixed := self._fitted(row, width)) is not None]
         if not rows:
             return
-        columns: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        columns: Columns = {}
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
             if self.silent.get(name, 0) >= 2 or name.endswith(EXTREMES):
                 continue
@@ -189,7 +195,7 @@ class _Reader:
                 columns[name] = (np.array(places, np.int64), np.array(values))
             elif name not in self.sheet.columns:
                 self.silent[name] = self.silent.get(name, 0) + 1
-        self.sheet.block(columns, len(rows))
+        self.sheet.block(self.sorter.sorted(columns, rows) if self.sorter is not None else columns, len(rows))
 
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""

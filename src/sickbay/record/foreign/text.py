@@ -17,7 +17,24 @@ from dataclasses import dataclass, field
 from sickbay.record.foreign.batches import Batch, Span, columns
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
-from sickbay.record.foreign.patterns import ANSI, BAR, COUNTED, EPOCH, EXTREME, HINT, PAIR, PAIRED, STAMP, STEP, SUMMARY
+from sickbay.record.foreign.patterns import (
+    ANSI,
+    AVERAGED,
+    BAR,
+    COUNTED,
+    EPOCH,
+    EXTREME,
+    HINT,
+    MARK,
+    NUMBERED,
+    PAIR,
+    PAIRED,
+    POSSESSIVE,
+    STAMP,
+    STEP,
+    SUMMARY,
+    TWICE,
+)
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 
@@ -156,17 +173,23 @@ class _Reader:
 def understand(line: str, heading: str) -> Plan:
     """What a line means, given the phase that the lines above it have announced."""
     plan = Plan()
+    if found := NUMBERED.match(line):
+        return Plan({"step": found.span(1), "train loss" if found[2].lower() == "train" else "val loss": found.span(3)}, told=True)
+    if found := AVERAGED.match(line):
+        return Plan({"step": found.span(1), "loss": found.span(2)}, told=True)
     if not HINT.search(line):
         plan.heading = _announced(line)
         return plan
-    line = STAMP.sub(lambda m: " " * len(m[0]), line)
+    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line))
     if found := BAR.search(line):
         plan.bar = (found.span(3), None) if found[3] else (found.span(1), found.span(2))
     line = _axes(line, plan.spans)
     if SUMMARY.search(line) and not plan.spans:
         return plan
-    phase = _phase(line, heading)
+    phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
     for match in PAIR.finditer(line):
+        while marks and marks[0][0] <= match.start():
+            phase = marks.pop(0)[1]
         name = _name(match[1], phase)
         if name is None or name in plan.spans:
             continue
@@ -180,7 +203,7 @@ def understand(line: str, heading: str) -> Plan:
 
 def _axes(line: str, spans: dict[str, Span]) -> str:
     """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
-    if found := PAIRED.match(line):
+    if found := PAIRED.match(line) or TWICE.search(line):
         spans |= {"epoch": found.span(1), "step": found.span(2)}
         line = _blank(line, found)
     elif found := EPOCH.search(line):
@@ -229,6 +252,8 @@ def _name(label: str, phase: str) -> str | None:
     parts = label.replace("(", " ").replace(")", " ").split()
     if EXTREME & {p.lower() for p in parts}:
         return None
+    said = set(words(label))
+    phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
     for k in range(len(parts)):
         name = " ".join(parts[k:])
         m = meaning(name)

@@ -1,0 +1,84 @@
+"""Lines and tables as widely used training programs write them: the numbers that are read are those that were written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sickbay.record.foreign import read_logs
+
+EPOCHS = range(12)
+
+
+def train(e: float) -> float:
+    return round(0.3 + 2 * math.exp(-e / 5), 4)
+
+
+def val(e: float) -> float:
+    return round(0.4 + 2 * math.exp(-e / 5), 4)
+
+
+def swin(e: int) -> str:
+    stamp = f"[2021-04-12 10:00:{e:02} swin_tiny] (main.py 223): INFO"
+    return (
+        f"{stamp} Train: [{e}/300][100/1251]\teta 0:10:00 lr 0.000001\tloss {train(e)} (2.1)\tgrad_norm 1.5 (1.6)\tmem 9000MB\n"
+        f"{stamp} Test: [0/98]\tTime 0.1 (0.2)\tLoss {val(e)} (1.2)\tAcc@1 50.1 (51.2)\n{stamp}  * Acc@1 50.100 Acc@5 80.000"
+    )
+
+
+def espnet(e: int) -> str:
+    return (
+        f"[h] 2022-01-01 00:00:00,000 (trainer:338) INFO: {e}epoch results: [train] loss_ctc=20.1, acc=0.9, loss={train(e)}, time=10 minutes, "
+        f"[valid] loss_ctc=22.1, acc=0.91, cer=0.1, loss={val(e)}, time=1 minute"
+    )
+
+
+LINES: dict[str, Callable[[int], str]] = {
+    "two counters in brackets": swin,
+    "phases inside a line": espnet,
+    "PaddlePaddle": lambda e: (
+        f"[2022/01/01 12:00:00] INFO: [Train][Epoch {e + 1}/120][Iter: 0/40]lr: 0.1, CELoss: 0.1, loss: {train(e)}, ips: 100.0 samples/s\n"
+        f"[2022/01/01 12:01:00] INFO: [Eval][Epoch {e + 1}][Avg]CELoss: 0.1, loss: {val(e)}, top1: 0.5"
+    ),
+    "step, phase, loss": lambda e: f"{250 * e} val {val(e)}\n{250 * e} hella 0.2463\n{250 * e} train {train(e)}",
+    "LightGBM": lambda e: f"[{e + 1}]\ttraining's binary_logloss: {train(e)}\tvalid_1's binary_logloss: {val(e)}",
+    "phases in parentheses": lambda e: f"epoch: {e + 1} loss(train): {train(e)} loss(val): {val(e)}",
+    "headings": lambda e: f"[Epoch {e + 1}] Training...\nLoss: {train(e)}\nValidating...\nLoss: {val(e)}",
+    "Megatron": lambda e: (
+        f" iteration {100 * (e + 1):8d}/  500000 | learning rate: 1.0E-04 | lm loss: {train(e):.6E} | loss scale: 65536.0 | number of nan iterations: 0 |\n"
+        f" validation loss at iteration {100 * (e + 1)} | lm loss value: {val(e):.6E} | lm loss PPL: 1.2E+01 | "
+    ),
+    "MNIST": lambda e: f"Train Epoch: {e + 1} [0/60000 (0%)]\tLoss: {train(e):.6f}\n\nTest set: Average loss: {val(e)}, Accuracy: 9000/10000 (90%)\n",
+    "objects over several lines": lambda e: json.dumps({"epoch": e, "train_loss": train(e), "val_loss": val(e)}, indent=2),
+}
+TABLES = {
+    "a column for the phase": "epoch,phase,loss,acc\n" + "".join(f"{e},train,{train(e)},.5\n{e},val,{val(e)},.6\n" for e in EPOCHS),
+    "a column for the name": "step,metric,value\n" + "".join(f"{e},train_loss,{train(e)}\n{e},val_loss,{val(e)}\n{e},lr,0.001\n" for e in EPOCHS),
+    "tensors in cells": "epoch,train_loss,val_loss\n" + "".join(f"{e},{train(e)},\"tensor({val(e)}, device='cuda:0')\"\n" for e in EPOCHS),
+    "names of two words": "E    #     LOSS TRAIN  LOSS VALID  SCORE\n---  ----  ----------  ----------  -----\n"
+    + "".join(f"{e:3d}  {200 * e:4d}  {train(e):10}  {val(e):10}  0.70\n" for e in EPOCHS),
+    "an object for each epoch": json.dumps({f"epoch_{e}": {"train_loss": train(e), "val_loss": val(e)} for e in EPOCHS}),
+    "errors instead of losses": json.dumps({"mean_absolute_error": [train(e) for e in EPOCHS], "val_mean_absolute_error": [val(e) for e in EPOCHS]}),
+}
+TEXTS = {name: "\n".join(line(e) for e in EPOCHS) for name, line in LINES.items()} | TABLES
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_training_and_validation_are_told_apart(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    path.write_text(TEXTS[name])
+    (record,) = read_logs([path])
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
+    np.testing.assert_allclose(record.series("loss/eval").values, [val(e) for e in EPOCHS])
+
+
+def test_darknet(tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    path.write_text("\n".join(f" {e + 1}: 9.871, {train(e)} avg loss, 0.001000 rate, 3.1 seconds, 64 images, 2.1 hours left" for e in EPOCHS))
+    (record,) = read_logs([path])
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
