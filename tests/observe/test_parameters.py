@@ -74,6 +74,22 @@ def test_a_head_replaced_after_the_optimizer_was_built(script: WatchScript) -> N
     new = [p for p in run.facts.parameters if p.in_model and p.layer == "head"]
     assert {p.size for p in new} == {24, 3}
     assert all(p.optimizer is None and p.reached and p.moved is False for p in new)
+    assert all(run.at(p.put_at, "model.head = ") for p in new)
+
+
+def test_a_weight_replaced_inside_its_layer(script: WatchScript) -> None:
+    run = script("""
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model.weight = nn.Parameter(torch.zeros(2, 4))
+        for _ in range(4):
+            loss = model(torch.randn(8, 4)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)
+    (new,) = [p for p in run.facts.parameters if p.in_model and p.optimizer is None]
+    assert new.name == "weight" and run.at(new.put_at, "model.weight = ")
 
 
 def test_a_part_that_no_optimizer_holds(script: WatchScript) -> None:

@@ -104,6 +104,24 @@ def test_samples_that_meet(name: str, script: WatchScript) -> None:
     assert watched.at(probes.mixing[0].place, line)
 
 
+CLASS_TOKEN = "self.embed, self.token, self.mix = nn.Linear(6, 16), nn.Parameter(torch.randn(1, 1, 16)), nn.TransformerEncoderLayer(16, 2, 32{first})"
+READ_OUT = "e = torch.cat([self.token.expand(len(x), -1, -1), self.embed(x)], 1); h = self.mix(e)[:, 0]"
+
+
+def test_a_class_token_that_attends_to_those_of_other_samples(script: WatchScript) -> None:
+    """They are all the same: no prediction depends on any sample, and still samples meet at the other positions."""
+    watched = run(script, CLASS_TOKEN.format(first=""), READ_OUT)
+    (mixing,) = watched.facts.probes.mixing
+    assert mixing.changed == 0
+    assert watched.at(mixing.place, "nn.TransformerEncoderLayer")
+    assert not run(script, CLASS_TOKEN.format(first=", batch_first=True"), READ_OUT).facts.probes.mixing
+
+
+def test_a_model_that_gives_the_same_for_everything_is_not_judged(script: WatchScript) -> None:
+    probes = run(script, "self.a = nn.Linear(6, 16)", "h = self.a(x).mean(1) * 0").facts.probes
+    assert not probes.mixing and not probes.samples_tested
+
+
 @pytest.mark.parametrize("name", APART)
 def test_samples_that_stay_apart(name: str, script: WatchScript) -> None:
     probes = run(script, *APART[name]).facts.probes

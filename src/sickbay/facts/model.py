@@ -61,6 +61,8 @@ class Parameter:
     initial_std: float | None = None
     replaced_by: str | None = None
     """For an orphan in an optimizer: the name of the module parameter of the same shape that took its place."""
+    put_at: Place | None = None
+    """For a parameter of the model that no optimizer holds: the line that put it (or made its layer) there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

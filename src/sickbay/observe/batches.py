@@ -8,11 +8,11 @@ from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.input_scale import InputScale
 from sickbay.observe.labels import LabelWatch, periodic
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import USER, expression_of, key_here, kind_of, place_of, variable_holding
@@ -22,7 +22,6 @@ from sickbay.observe.syntax import operands
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-SCALE_BATCHES = 8
 ORDER_STEPS = 2000
 """Label order is followed for this many training steps: enough for several epochs of anything small."""
 FINGERPRINT, FINGERPRINTED = 32, 512
@@ -74,8 +73,7 @@ class BatchWatch(Observer):
         self.before: Any = None
         """...and of the one before it."""
         self.labels = LabelWatch(session)
-        self.scale: list[torch.Tensor] = []
-        self.scale_fact: facts.InputScale | None = None
+        self.scale = InputScale()
         self.bad: dict[str, facts.NonfiniteBatch] = {}
         self.door: list[tuple[Any, Any, Any]] = []
         self.targets: list[tuple[torch.Tensor, Any]] = []
@@ -132,9 +130,9 @@ class BatchWatch(Observer):
         self.door.append((call.args, call.kwargs, call.place_key))
         if len(self.door) > 4:
             del self.door[0]
-        if len(self.scale) < SCALE_BATCHES:
+        if not self.scale.full:
             for x in _floats((*call.args, *call.kwargs.values()))[:1]:
-                self._measure_scale(x)
+                self.scale.add(x)
 
     def _fingerprint(self, call: ForwardCall) -> None:
         """Remember the batch by a few evenly spread numbers of its first tensor; only on the CPU, where that waits for nothing."""
@@ -199,15 +197,6 @@ class BatchWatch(Observer):
             return []
         return [int(self.indices[r]) for r in rows if r < len(self.indices) and isinstance(self.indices[r], int)]
 
-    def _measure_scale(self, x: torch.Tensor) -> None:
-        flat = x.detach().float().reshape(x.shape[0], -1) if x.dim() > 1 else x.detach().float().reshape(-1, 1)
-        self.scale.append(flat[:256, :4096].cpu().clone())
-        if len(self.scale) in (1, SCALE_BATCHES):
-            same = [b for b in self.scale if b.shape[1] == self.scale[0].shape[1]]
-            self.scale_fact = _scale(torch.cat(same).numpy(), x, len(same))
-            if len(self.scale) == SCALE_BATCHES:
-                self.scale = [torch.empty(0)] * SCALE_BATCHES
-
     # -- the loss -----------------------------------------------------------------------------------------------
 
     def loss_called(self, call: LossCall | None) -> None:
@@ -258,35 +247,12 @@ class BatchWatch(Observer):
         writer.fact("loaders", loaders)
         writer.fact("batches", facts.Batches(seen=self.marked, distinct=len(self.marks), repeated=self.repeated, in_a_row=self.in_a_row))
         writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])
-        if self.scale_fact is not None:
-            writer.fact("inputs", [self.scale_fact])
+        if (scale := self.scale.fact()) is not None:
+            writer.fact("inputs", [scale])
         self.labels.catch_up()
         if (order := self.labels.fact(periodic(self.order or self.labels.prints))) is not None:
             self.session.keep_source(order.place)
             writer.fact("labels", order)
-
-
-def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale | None:
-    """Of the finite numbers; features without any are left out (numpy warns of them, and not silently)."""
-    finite = np.isfinite(values)
-    some = finite.any(0)
-    if not some.any():
-        return None
-    numbers = np.ma.masked_array(values[:, some], ~finite[:, some])
-    with np.errstate(all="ignore"):
-        spread = numbers.std(0)
-        return facts.InputScale(
-            dtype=str(x.dtype).removeprefix("torch."),
-            shape=tuple(x.shape),
-            mean=float(numbers.mean()),
-            std=float(numbers.std()),
-            minimum=float(numbers.min()),
-            maximum=float(numbers.max()),
-            feature_std_min=float(spread.min()),
-            feature_std_max=float(spread.max()),
-            feature_abs_mean_max=float(np.abs(numbers.mean(0)).max()),
-            batches=batches,
-        )
 
 
 def _floats(values: Any) -> list[torch.Tensor]:

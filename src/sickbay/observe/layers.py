@@ -12,9 +12,10 @@ import torch
 
 from sickbay import facts
 from sickbay.facts import HISTOGRAM_BINS
+from sickbay.nouns import Place
 from sickbay.observe.numbers import Array, Blocks, gradient_norms, join, rows, total_norm
 from sickbay.observe.observer import ForwardCall, Observer
-from sickbay.observe.places import user_frame
+from sickbay.observe.places import place_of, user_frame
 from sickbay.observe.registry import STRETCHES, OptimizerEntry, ParameterEntry, sample, spread
 
 if TYPE_CHECKING:
@@ -290,8 +291,13 @@ class LayerWatch(Observer):
             moved=entry.moved,
             initial_mean=entry.initial[0] if entry.initial else None,
             initial_std=entry.initial[1] if entry.initial else None,
+            put_at=self._put_at(tensor, entry) if entry.attached and entry.optimizer is None and tensor.requires_grad else None,
             replaced_by=entry.name if not entry.attached and entry.root is not None and entry.name in attached_names else None,
         )
+
+    def _put_at(self, tensor: torch.Tensor, entry: ParameterEntry) -> Place | None:
+        key = self.session.registry.put_at(tensor, entry)
+        return self.session.keep_source(place_of(*key)) if key is not None else None
 
     def _model(self, module: torch.nn.Module) -> facts.Model:
         registry = self.session.registry

@@ -140,11 +140,14 @@ class Site:
     variable: str = ""
     running: float | None = None
     """A running mean of the loss."""
+    first: float | None = None
+    """Its first value."""
 
     def follow(self, values: Sequence[float]) -> None:
         """Move the running mean along with new values of the loss."""
         keep = 0.9 ** len(values)
         mean = sum(values) / len(values)
+        self.first = values[0] if self.first is None else self.first
         known = self.running is not None and math.isfinite(self.running)
         self.running = keep * self.running + (1 - keep) * mean if known else mean  # type: ignore[operator]
 

@@ -36,6 +36,7 @@ class ParameterEntry:
         "name",
         "nonzero",
         "optimizer",
+        "owner",
         "reached",
         "ref",
         "root",
@@ -57,6 +58,8 @@ class ParameterEntry:
         self.initial: tuple[float, float] | None = None
         self.root: weakref.ref[torch.nn.Module] | None = None
         """The model it was found in."""
+        self.owner: weakref.ref[torch.nn.Module] | None = None
+        """The layer it was found in."""
         self.attached = False
         """It is still a parameter of that model (a replaced head's old weights are not)."""
         self.fact: Any = None
@@ -120,6 +123,7 @@ class Registry:
         self._modules: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}
         self._optimizer_ids: dict[int, OptimizerEntry] = {}
         self._built: dict[int, tuple[weakref.ref[torch.nn.Module], tuple[CodeType, int]]] = {}
+        self._put: dict[int, tuple[weakref.ref[torch.Tensor], tuple[CodeType, int]]] = {}
         self._loaders: dict[int, tuple[weakref.ref[Any], tuple[CodeType, int]]] = {}
         self._strays: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self.manual_updates = False
@@ -155,7 +159,8 @@ class Registry:
             if not self.knows(child):
                 self._modules[id(child)] = (weakref.ref(child), layer)
             for own_name, tensor in child.named_parameters(recurse=False):
-                self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer, type(child).__name__, module)
+                entry = self.add_parameter(tensor, f"{layer}.{own_name}".lstrip("."), layer, type(child).__name__, module)
+                entry.owner = entry.owner or weakref.ref(child)
 
     def root_modules(self) -> Iterator[tuple[torch.nn.Module, str]]:
         for ref, prefix in list(self.roots.values()):
@@ -190,6 +195,19 @@ class Registry:
     def built_at(self, module: torch.nn.Module) -> tuple[CodeType, int] | None:
         found = self._built.get(id(module))
         return found[1] if found is not None and found[0]() is module else None
+
+    def note_put(self, parameter: torch.Tensor, key: tuple[CodeType, int] | None) -> None:
+        """Remember the user's line that put a parameter into a layer in place of another."""
+        if key is not None:
+            self._put[id(parameter)] = (weakref.ref(parameter), key)
+
+    def put_at(self, parameter: torch.Tensor, entry: ParameterEntry) -> tuple[CodeType, int] | None:
+        """The line that put a parameter into its model: by itself, or with its layer."""
+        found = self._put.get(id(parameter))
+        if found is not None and found[0]() is parameter:
+            return found[1]
+        owner = entry.owner() if entry.owner is not None else None
+        return self.built_at(owner) if owner is not None else None
 
     # -- parameters ---------------------------------------------------------------------------------------------
 

@@ -59,9 +59,13 @@ def batch_mixing(record: Record, signs: Signs) -> Iterator[Evidence]:
     for found in record.facts.probes.mixing:
         place = _place(record, found)
         others = found.samples - 1
+        effect = (
+            f"changed the predictions for {found.changed} of the {others} others"
+            if found.changed
+            else "changed no prediction at all, not even its own, while inside the model it reached the others"
+        )
         yield proof(
-            f"replacing one sample of a batch of {found.samples} by another changed the predictions for {found.changed} of the {others} others "
-            f"(on a copy of {found.model or 'the model'} at step {found.step}, in eval mode)",
+            f"replacing one sample of a batch of {found.samples} by another {effect} (on a copy of {found.model or 'the model'} at step {found.step}, in eval mode)",
             place,
             (found.step, found.step),
             samples=found.samples,

@@ -65,8 +65,8 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
         replaced = [p.replaced_by or "" for p in orphans]
         yield proof(
             f"`{optimizer_name(record, optimizer)}`{located(optimizer.built_at, ', built at')}, holds {len(orphans)} tensors that no module uses any more; "
-            f"{listed(replaced)} took their place later and are never updated",
-            optimizer.built_at,
+            f"{listed(replaced)} took their place later{located(_put_at(record, replaced))} and are never updated",
+            _put_at(record, replaced) or optimizer.built_at,
             parameters=len(orphans),
             values=size(orphans),
         )
@@ -93,6 +93,11 @@ def _orphans(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
         if orphans and optimizer.steps >= MINIMUM_STEPS:
             yield optimizer, orphans
             return
+
+
+def _put_at(record: Record, names: list[str]) -> Place | None:
+    """The line that put new parameters in place of those that the optimizer holds."""
+    return next((p.put_at for p in record.facts.parameters if p.in_model and p.name in names and p.put_at is not None), None)
 
 
 def _missing(record: Record) -> list[Parameter]:

@@ -115,7 +115,17 @@ def hook_modules(session: Session, patches: Patches) -> None:
 
         return __init__
 
+    def around_register(original: Callable[..., Any]) -> Callable[..., Any]:
+        def register_parameter(self: torch.nn.Module, name: str, param: Any) -> None:
+            before = self.__dict__.get("_parameters", {}).get(name)
+            original(self, name, param)
+            if before is not None and param is not None and param is not before and not session.busy and not session.off and not is_compiling():
+                session.registry.note_put(param, key_here())
+
+        return register_parameter
+
     patches.wrap(Module, "__init__", around_init)
+    patches.wrap(Module, "register_parameter", around_register)
     patches.wrap(Module, "__call__", around_call)
     patches.wrap(Module, "train", around_train)
     patches.wrap(Module, "load_state_dict", around_load)

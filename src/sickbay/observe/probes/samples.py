@@ -27,7 +27,8 @@ SQUARES, ROOTS = frozenset({"pow", "square"}), frozenset({"sqrt", "rsqrt"})
 
 @dataclass(frozen=True)
 class Meeting:
-    """Samples meet in this operation."""
+    """Samples meet in this operation. `changed` is 0 if no prediction changed at all: what is read out of the model holds nothing of the sample
+    (a class token that attends to the other samples' class tokens)."""
 
     samples: int
     changed: int
@@ -54,8 +55,9 @@ def samples_meet(rerun: Rerun, index: int, dimension: int) -> Answer:
         after = rerun.run(index, other)[0] if other is not None else None
         if other is None or after is None or after.shape != base.shape:
             return "unclear"
-        if not bool(differing(base, after).any()):
-            return "unclear"  # the model does not answer to its input at all (yet)
+        if not bool(differing(base, after).any()):  # the model does not answer to its input at all (yet): did samples meet on the way?
+            spot, on_purpose = _where(rerun, index, other, count, j)
+            return Meeting(count, 0, 0.0, spot) if spot is not None and not on_purpose and spot.name in ATTEND | RECURRENT else "unclear"
         changed = base != after  # predictions that have nothing to do with each other stay the same to the last bit
         if confined(changed, count, lambda at, j=j: at == j):  # type: ignore[misc]
             return "apart"

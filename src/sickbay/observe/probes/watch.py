@@ -33,6 +33,10 @@ QUICK = 0.1
 """Seconds that one experiment may always take; dearer ones wait until the run is long enough to bear them."""
 SHARE = 0.5
 """...which is when they are this part of the budget for all that has been trained so far."""
+SUSPICIOUS_SHARE = 4.0
+"""...or, while the loss is suspicious, this many times the budget of what has been trained so far: some 3 steps of every hundred for once, in a run that has no use for its steps."""
+STUCK, TOO_GOOD = 0.9, 0.1
+"""A loss is suspicious while it is still this part of its first value, or so soon only this part of it (an answer that is seen is learned quickly)."""
 MOST_MODELS = 4
 _BUILT_WRONG = (torch.nn.RNNBase, torch.nn.modules.conv._ConvNd)
 """Layers whose mistake stands where they are made (batch_first, bidirectional, padding), not where they are called."""
@@ -104,7 +108,14 @@ class ProbeWatch(Observer):
         return tried < len(ATTEMPTS) and self.session.step >= ATTEMPTS[tried] and (tried > 0 or len(self.tries) < MOST_MODELS)
 
     def _affordable(self, call: ForwardCall) -> bool:
-        return PASSES * call.seconds <= max(QUICK, SHARE * self.session.settings.budget * self.session.training_seconds)
+        share = SUSPICIOUS_SHARE if self._suspicious() else SHARE
+        return PASSES * call.seconds <= max(QUICK, share * self.session.settings.budget * self.session.training_seconds)
+
+    def _suspicious(self) -> bool:
+        site = self.session.site
+        if site is None or site.first is None or site.running is None or site.first <= 0:
+            return False
+        return not TOO_GOOD * site.first < site.running < STUCK * site.first
 
     def woke(self) -> None:
         self._forget()
