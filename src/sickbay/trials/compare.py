@@ -81,6 +81,8 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
     ended = _endings(untreated, treated, gone)
     if ended is not None:
         return ended
+    if gone is False and _identical(untreated, treated):
+        return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     levels = _levels(untreated, treated, redefined)
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
@@ -135,6 +137,11 @@ def _endings(untreated: Course, treated: Course, gone: bool | None) -> Outcome |
 def _levels(untreated: Course, treated: Course, redefined: bool) -> Levels:
     _, i, j = np.intersect1d(untreated.loss.steps, treated.loss.steps, return_indices=True)
     return compare_levels(untreated.loss.values[i], treated.loss.values[j], own_start=redefined)
+
+
+def _identical(untreated: Course, treated: Course) -> bool:
+    pairs = ((untreated.loss, treated.loss), (untreated.evaluation, treated.evaluation), (untreated.accuracy, treated.accuracy))
+    return all(np.array_equal(a.values, b.values) and np.array_equal(a.steps, b.steps) for a, b in pairs)
 
 
 def _last(series: Series) -> float | None:
