@@ -95,6 +95,7 @@ DOWN, STUCK = 2.3 * np.exp(-np.arange(100) / 20), np.full(100, 2.3)
         (course(DOWN), course(STUCK), {"gone": True}, "HARMED"),
         (course(DOWN), course(10 * DOWN), {"gone": True, "redefined": True}, "HELPED"),
         (course(DOWN), course(STUCK), {"gone": True, "redefined": True}, "INCONCLUSIVE"),
+        (course(DOWN, accuracy=(0.9, 0.96)), course(DOWN, accuracy=(0.8, 0.85)), {"gone": True, "redefined": True}, "HELPED"),
         (course(STUCK[:8]), course(DOWN[:8]), {"gone": True}, "INCONCLUSIVE"),
         (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": True}, "CURED"),
         (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": False}, "HELPED"),

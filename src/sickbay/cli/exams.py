@@ -57,6 +57,7 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
     """
     from sickbay.conclude import diagnose
     from sickbay.report.trials import bars
+    from sickbay.report.words import headline
     from sickbay.supervise.examining import examine, must
     from sickbay.supervise.overfitting import judge
     from sickbay.trials.orders import Orders
@@ -73,7 +74,7 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
         out.line(("loss ", "dim"), bars(values, (min(values), max(values), False)))
     causes = found.held_against(diagnose(record))
     for cause in causes:
-        out.prose(f"{cause.title}: {cause.evidence[0].text}", indent=6, label="But" if found.memorised else "Why")
+        out.prose(f"{headline(cause.title)}: {cause.evidence[0].text}", indent=6, label="But" if found.memorised else "Why")
     if not found.memorised and not causes:
         out.prose("nothing structural was found; more steps, a higher learning rate or a wider model would be next", indent=6, label="Why")
     sys.exit(0 if found.memorised and not causes else 1)

@@ -87,7 +87,8 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
     better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
-    worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
+    # Another loss may trade accuracy for what it is there for (rare classes): then only a loss that falls less is worse.
+    worse = rated[0] < 0 if rated is not None and rated[0] and not redefined else levels.relation == "higher"
     effect = _effect(levels, better and not worse, worse, gone, well, redefined)
     suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
     return Outcome(effect, told + suffix, levels.effect, levels.noise)
