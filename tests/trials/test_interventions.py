@@ -279,7 +279,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
 for step in range(60):
     loss = nn.LOSS
 {LOOP}
-share = float((model(x).softmax(1)[:, 1]).mean())
+share = float(model(x).softmax(1)[:, 1].mean().detach())
 """
     for call in ("CrossEntropyLoss()(model(x), y)", "BCEWithLogitsLoss()(model(x)[:, 1] - model(x)[:, 0], y.float())"):
         script = text.replace("LOSS", call)

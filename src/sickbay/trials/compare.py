@@ -87,8 +87,9 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
     better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
-    # Another loss may trade accuracy for what it is there for (rare classes): then only a loss that falls less is worse.
-    worse = rated[0] < 0 if rated is not None and rated[0] and not redefined else levels.relation == "higher"
+    worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
+    if redefined:  # another loss may fall less, and trade accuracy for what it is there for (rare classes): it is worse if it does not fall
+        worse = levels.relation == "higher" and not _falls(treated)
     effect = _effect(levels, better and not worse, worse, gone, well, redefined)
     suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
     return Outcome(effect, told + suffix, levels.effect, levels.noise)
@@ -186,6 +187,12 @@ def _ends(course: Course) -> str:
     values = course.loss.values[np.isfinite(course.loss.values)]
     tail = max(1, len(values) // 10)
     return f"{start_of(values):.3g} → {float(np.median(values[-tail:])):.3g}"
+
+
+def _falls(course: Course) -> bool:
+    """By a tenth, from its start to its last quarter."""
+    values = course.loss.values[np.isfinite(course.loss.values)]
+    return bool(len(values)) and float(np.median(values[-max(1, len(values) // 4) :])) < 0.9 * start_of(values)
 
 
 def _fell(course: Course) -> str:
