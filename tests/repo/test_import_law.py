@@ -32,13 +32,15 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "report": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "rich", "jinja2", "markupsafe"})),
     "observe": (BASE | {"record"}, frozenset({"numpy", "torch"})),
     "exams": (BASE | {"record", "observe"}, frozenset({"numpy", "torch"})),
-    "trials": (BASE | {"record", "observe", "exams"}, frozenset({"numpy", "torch", "psutil"})),
+    "trials": (BASE | {"record", "observe", "exams"}, frozenset({"numpy", "torch", "msgspec", "safetensors"})),
     "testing": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
 }
 WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "supervise", "web", "integrations"})
 """Puts the stages together: may import all of sickbay, but torch only lazily. "" is `sickbay/__init__.py`."""
-EDGES = frozenset({"sickbay.observe.watching"})
-"""Wiring that lives beside the stage it opens: `sickbay.watch` observes and then, lazily, concludes."""
+EDGES = frozenset({"sickbay.observe.watching", "sickbay.observe.bootstrap"})
+"""Wiring that lives beside the stage it opens: `sickbay.watch` observes and then, lazily, concludes; the bootstrap begins a trial where one is ordered."""
+IN_TREATED_PROCESS = frozenset({"sickbay.trials.inside", "sickbay.trials.fence", "sickbay.exams.randomness"})
+"""What a trial imports in the user's process, with everything that these import in turn."""
 IN_USERS_PROCESS = frozenset({"sickbay.record.writer", "sickbay.record.schema", "sickbay.record.incident"})
 """The only modules of `record` that observers may import; they need nothing but the standard library and numpy."""
 
@@ -155,7 +157,7 @@ def test_diagnosing_works_without_torch() -> None:
 
 def test_the_users_process_needs_only_numpy_and_torch() -> None:
     pytest.importorskip("torch")
-    names = [m for m in modules() if part(m) in {"observe", "settings"} or m in IN_USERS_PROCESS]
+    names = [m for m in modules() if part(m) in {"observe", "settings"} or m in IN_USERS_PROCESS or m in IN_TREATED_PROCESS]
     import_without(our_dependencies() - {"numpy"}, names)
 
 

@@ -271,6 +271,22 @@ for step in range(3):
     assert losses(treated("no-dropout,no-weight-decay,no-label-smoothing", text)[0]) == losses(treated("lr=x1", off)[0])
 
 
+def test_rare_classes_weigh_as_much_as_frequent_ones(treated: Treated) -> None:
+    text = f"""
+x = torch.randn(200, 4); y = (torch.arange(200) % 20 == 0).long()
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+for step in range(60):
+    loss = nn.LOSS
+{LOOP}
+share = float(model(x).softmax(1)[:, 1].mean().detach())
+"""
+    for call in ("CrossEntropyLoss()(model(x), y)", "BCEWithLogitsLoss()(model(x)[:, 1] - model(x)[:, 0], y.float())"):
+        script = text.replace("LOSS", call)
+        assert treated("lr=x1", script)[1]["share"] == pytest.approx(0.05, abs=0.03), call
+        assert treated("class-weights", script)[1]["share"] == pytest.approx(0.5, abs=0.1), call
+
+
 def test_accumulated_losses_are_scaled(treated: Treated) -> None:
     text = """
 model = nn.Linear(4, 1)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +103,32 @@ def test_a_treated_run_says_so_and_the_script_is_the_same(tmp_path: Path, sickba
     assert wrong.returncode == 2 and "there is no treatment 'lrr'; did you mean lr" in wrong.stderr
     refused = sickbay("try", "last")
     assert refused.returncode == 2 and "is a treated run itself" in refused.stderr
+
+
+def test_an_unseeded_script_is_compared_with_itself_under_the_same_seed(tmp_path: Path, sickbay: Sickbay) -> None:
+    (tmp_path / "train.py").write_text(SOFTMAX.replace("torch.manual_seed(0)\n", ""))
+    done = sickbay("run", "--trials", "--name", "run", "--budget-time", "2m", "train.py")
+    assert done.returncode == 0, done.stderr
+    assert "as it is, once more: the script sets no seed" in done.stderr
+    (trial,) = load_trials(tmp_path / ".sickbay/runs/run")
+    assert trial.effect == "CURED"
+    assert trial.treated[0][1] == pytest.approx(trial.untreated[0][1], rel=0.05), "both begin with the same weights and batch"
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path, sickbay: Sickbay) -> None:
+    (tmp_path / "train.py").write_text(HEALTHY)
+    assert sickbay("run", "--quiet", "--name", "run", "train.py").returncode == 0
+    (tmp_path / "train.py").write_text("import time; time.sleep(0.2)\n" + HEALTHY.replace("range(120)", "range(10**9)"))
+    command = [sys.executable, "-m", "sickbay", "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+    trying = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    folder = tmp_path / ".sickbay/runs/run"
+    deadline = time.monotonic() + 100
+    while len(list((folder / "trials").glob("clip*/*.sickbay"))) < 1 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    trying.send_signal(signal.SIGINT)
+    _, errors = trying.communicate(timeout=60)
+    assert "stopped; 1 of 2 trials are kept" in errors
+    assert [t.treatment for t in load_trials(folder)] == ["lr=x0.5"]

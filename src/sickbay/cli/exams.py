@@ -52,10 +52,12 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
     """Can the script's model learn one batch by heart?
 
     The script is run on its first batch over and over, with dropout, weight decay, label smoothing and learning-rate decay off. A loss near zero is
-    expected; if it is not reached, the diagnosis of that very run says why. Exits with 1 if it is not. Nothing that the script writes is left behind.
+    expected; if it is not reached, the diagnosis of that very run says why. Exits with 1 if it is not, or if something in the model or the loop is
+    proven to be wrong all the same. Nothing that the script writes is left behind.
     """
     from sickbay.conclude import diagnose
     from sickbay.report.trials import bars
+    from sickbay.report.words import headline
     from sickbay.supervise.examining import examine, must
     from sickbay.supervise.overfitting import judge
     from sickbay.trials.orders import Orders
@@ -70,17 +72,12 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
     values = [float(v) for v in losses(record)]
     if values:
         out.line(("loss ", "dim"), bars(values, (min(values), max(values), False)))
-    if not found.memorised:
-        diagnosis = diagnose(record)
-        for cause in diagnosis.causes:
-            out.prose(f"{cause.title}: {cause.evidence[0].text}", indent=6, label="Why")
-        if not diagnosis.causes:
-            out.prose(
-                "nothing structural was found; a higher learning rate (--treat lr=x10), more steps, or a wider model would be next",
-                indent=6,
-                label="Why",
-            )
-    sys.exit(0 if found.memorised else 1)
+    causes = found.held_against(diagnose(record))
+    for cause in causes:
+        out.prose(f"{headline(cause.title)}: {cause.evidence[0].text}", indent=6, label="But" if found.memorised else "Why")
+    if not found.memorised and not causes:
+        out.prose("nothing structural was found; more steps, a higher learning rate or a wider model would be next", indent=6, label="Why")
+    sys.exit(0 if found.memorised and not causes else 1)
 
 
 @click.command(context_settings=SCRIPT)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
 from sickbay.trials.levels import start_of
 
@@ -21,6 +22,12 @@ class Judged:
     memorised: bool
     word: str
     text: str
+
+    def held_against(self, diagnosis: Diagnosis) -> list[Suspicion]:
+        """Causes that this run speaks of. One batch over and over is repeated, unshuffled and overfitted on purpose; and where it was
+        memorised, only a proof in the model or the loop counts."""
+        structural = [c for c in diagnosis.causes if c.level in ("architecture", "procedure") or c.cause.startswith("nonfinite")]
+        return [c for c in structural if c.certainty == "proven" or not self.memorised]
 
 
 def judge(record: Record) -> Judged:

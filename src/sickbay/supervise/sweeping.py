@@ -8,6 +8,7 @@ from sickbay.exams.range_test import RangeTest, read_sweep, rounded
 from sickbay.record.reader import Record
 from sickbay.supervise.command import Command
 from sickbay.supervise.examining import examine, must
+from sickbay.trials.interventions.sweep_lr import OWN_RATE
 from sickbay.trials.orders import Orders
 
 FEWEST = 40
@@ -20,7 +21,7 @@ def sweep(what: Command, folder: Path, low: float, high: float, steps: int) -> t
     if FEWEST <= made < steps and not record.facts.crash:
         record = _run(what, folder, "shorter-sweep", low, high, made)
     rates, losses = record.series("lr"), record.series("loss/train")
-    used = next((g.lr for o in record.facts.optimizers for g in o.groups if g.lr), None)
+    used = next((float(e.data["lr"]) for e in record.events(OWN_RATE)), None)
     found = read_sweep(rates.values, losses.values)
     if found.suggestion is not None:
         found = RangeTest(found.rates, found.losses, found.turn, rounded(found.suggestion), found.reason)

@@ -81,11 +81,15 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
     ended = _endings(untreated, treated, gone)
     if ended is not None:
         return ended
+    if gone is False and _identical(untreated, treated):
+        return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     levels = _levels(untreated, treated, redefined)
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
     better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
     worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
+    if redefined:  # another loss may fall less, and trade accuracy for what it is there for (rare classes): it is worse if it does not fall
+        worse = levels.relation == "higher" and not _falls(treated)
     effect = _effect(levels, better and not worse, worse, gone, well, redefined)
     suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
     return Outcome(effect, told + suffix, levels.effect, levels.noise)
@@ -137,6 +141,11 @@ def _levels(untreated: Course, treated: Course, redefined: bool) -> Levels:
     return compare_levels(untreated.loss.values[i], treated.loss.values[j], own_start=redefined)
 
 
+def _identical(untreated: Course, treated: Course) -> bool:
+    pairs = ((untreated.loss, treated.loss), (untreated.evaluation, treated.evaluation), (untreated.accuracy, treated.accuracy))
+    return all(np.array_equal(a.values, b.values) and np.array_equal(a.steps, b.steps) for a, b in pairs)
+
+
 def _last(series: Series) -> float | None:
     values = series.values[np.isfinite(series.values)]
     return float(values[-1]) if len(values) else None
@@ -178,6 +187,12 @@ def _ends(course: Course) -> str:
     values = course.loss.values[np.isfinite(course.loss.values)]
     tail = max(1, len(values) // 10)
     return f"{start_of(values):.3g} → {float(np.median(values[-tail:])):.3g}"
+
+
+def _falls(course: Course) -> bool:
+    """By a tenth, from its start to its last quarter."""
+    values = course.loss.values[np.isfinite(course.loss.values)]
+    return bool(len(values)) and float(np.median(values[-max(1, len(values) // 4) :])) < 0.9 * start_of(values)
 
 
 def _fell(course: Course) -> str:

@@ -7,6 +7,7 @@ intervention does by itself (`unseen`) is not the user's doing and is not told.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -140,9 +141,11 @@ class Control:
 
         def around(name: str) -> Callable[[Call], Call]:
             def wrapper(original: Call) -> Call:
+                order = list(inspect.signature(original).parameters)
+
                 def loss_function(*args: Any, **kwargs: Any) -> Any:
                     nonlocal inside
-                    given, options, rest = list(args[:2]), dict(kwargs), args[2:]
+                    given, options = list(args[:2]), dict(zip(order[2:], args[2:], strict=False)) | kwargs
                     names = [k for k in ("input", "target") if k in options]
                     given += [options.pop(k) for k in names]
                     # While operations are followed, torch calls the (patched) function a second time from inside.
@@ -151,7 +154,7 @@ class Control:
                     inside = True
                     try:
                         first, second = change(name, *given, options)
-                        return original(first, second, *rest, **options)
+                        return original(first, second, **options)
                     finally:
                         inside = False
 

@@ -17,9 +17,9 @@ def class_weights(control: Control) -> None:
 
     counts: dict[int, Any] = {}
 
-    def weights(classes: int, labels: Any) -> Any:
+    def weights(classes: int, labels: Any, training: bool) -> Any:
         seen = counts.setdefault(classes, torch.ones(classes, dtype=torch.float64))
-        if torch.is_grad_enabled():
+        if training:
             seen += torch.bincount(labels.reshape(-1).clamp(0, classes - 1).cpu(), minlength=classes)
         inverse = (seen.max() / seen).clamp_max(LARGEST)
         return inverse * classes / inverse.sum()
@@ -27,11 +27,12 @@ def class_weights(control: Control) -> None:
     def change(name: str, given: Any, target: Any, options: dict[str, Any]) -> tuple[Any, Any]:
         if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor):
             return given, target
+        training = torch.is_grad_enabled()
         with control.unseen():
             if name in ("cross_entropy", "nll_loss") and not target.is_floating_point() and given.dim() > 1 and options.get("weight") is None:
-                options["weight"] = weights(given.shape[1], target).to(given)
+                options["weight"] = weights(given.shape[1], target, training).to(given)
             elif name.startswith("binary") and options.get("weight") is None and options.get("pos_weight") is None:
-                each = weights(2, (target > 0.5).long())
+                each = weights(2, (target > 0.5).long(), training)
                 options["weight"] = torch.where(target > 0.5, each[1], each[0]).to(given)
         return given, target
 

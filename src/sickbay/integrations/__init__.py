@@ -1,0 +1,1 @@
+"""sickbay inside other tools."""
