@@ -42,16 +42,24 @@ class Suspects:
 
     rows: int = 0
     """Looked at,"""
+    known: int = 0
+    """...of classes that are recognised,"""
+    odd: int = 0
+    """...and of these, those that resemble another class than theirs most."""
+    margin: float = 0.0
+    """How much more they resemble one class than the next, median: near 1 where classes are clear."""
+    deep: int = 0
+    """The clearest 30 %,"""
+    deep_odd: int = 0
+    """...and those of them that resemble another class than theirs;"""
+    most: int = 0
+    """...the clearest 60 %,"""
+    most_odd: int = 0
+    """...and those of them."""
     count: int = 0
-    """...and suspected."""
+    """Samples that clearly resemble another class than theirs, once the odd ones are called otherwise."""
     indices: tuple[int, ...] = ()
     """In the data set, at most 200, the surest first; empty where they are not known."""
-    unsure: float = 0.0
-    """Share of the samples that resemble no class clearly."""
-    deep: int = 0
-    """Samples that resemble one class most clearly,"""
-    deep_odd: int = 0
-    """...and those of them that are called otherwise."""
     pairs: tuple[tuple[int, int, int], ...] = ()
     """Given label, resembled label, how many: the most frequent ones."""
     memorised: float | None = None

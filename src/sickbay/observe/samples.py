@@ -19,6 +19,7 @@ from sickbay.observe.keys import row_keys, some_columns
 from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
+from sickbay.observe.words import Words, shift
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -80,6 +81,7 @@ class Group:
     loader: int | None
     batches: list[Array] = field(default_factory=list)
     features: Features = field(default_factory=Features)
+    words: Words = field(default_factory=Words)
     rows: int = 0
     passes: int = 0
     seen_at: int = -1
@@ -94,13 +96,14 @@ class Book:
         self.train: list[Array] = []
         self.rows = 0
         self.features = Features()
+        self.words = Words()
         self.groups: dict[Any, Group] = {}
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
 
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
-        self.train, self.rows, self.features, self.groups = [], 0, Features(), {}
+        self.train, self.rows, self.features, self.words, self.groups = [], 0, Features(), Words(), {}
 
 
 class SampleWatch(Observer):
@@ -151,6 +154,7 @@ class SampleWatch(Observer):
         if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
             book.features.add(columns)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
+            book.words.add(columns)
             book.shape = tuple(x.shape[1:])
 
     def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
@@ -172,6 +176,7 @@ class SampleWatch(Observer):
         group.shape = tuple(x.shape[1:])
         if columns.dtype.kind in "fiu":
             group.features.add(columns)
+            group.words.add(columns)
 
     # -- a model that begins anew -------------------------------------------------------------------------------
 
@@ -227,6 +232,8 @@ class SampleWatch(Observer):
             whole_numbers=book.whole_numbers,
             width=int(np.prod(book.shape)) if book.shape else 0,
             same_shape=book.shape == group.shape,
+            shape=book.shape,
+            words=shift(book.words, group.words),
             train=trained,
             evaluation=group.features.fact(),
         )

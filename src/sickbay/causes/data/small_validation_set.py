@@ -107,7 +107,7 @@ def _training_rows(record: Record) -> int:
 
 
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
-    data = next((d for d in evaluations(record) if d.loader == evaluation.loader and d.distinct <= SMALL), None)
+    data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
 
 

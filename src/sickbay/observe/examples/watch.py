@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sickbay.observe.examples.book import Book
+from sickbay.observe.examples.book import MOST_INDICES, Book
 from sickbay.observe.examples.rows import tensors_of
 from sickbay.observe.examples.scores import ScoreBook
 from sickbay.observe.examples.study import studied
@@ -62,6 +62,10 @@ class ExampleWatch(Observer):
         """Those that gave a batch since the newest forward pass,"""
         self.given: set[int] = set()
         """...and before it."""
+        self.parts: dict[int, Array] = {}
+        """For loaders of a part of a data set, the part's indices in the whole,"""
+        self.part: Array | None = None
+        """...for the newest batch."""
         self.evaluated: list[tuple[Book, Array]] = []
         """What was evaluated since the newest loss without gradients; let go when training goes on."""
 
@@ -71,7 +75,13 @@ class ExampleWatch(Observer):
     def _looking(self) -> bool:
         return self.session.step < EVERY_STEPS or self.session.sampled
 
-    def batch_loaded(self, *_: Any) -> None:
+    def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
+        self.parts.pop(id(iterator), None)
+        if (part := _part_of(getattr(loader, "dataset", None))) is not None:
+            self.parts = dict([*self.parts.items()][-MOST_BOOKS:]) | {id(iterator): part}
+
+    def batch_loaded(self, iterator: Any, *_: Any) -> None:
+        self.part = self.parts.get(id(iterator))
         if self.session.loader is not None:
             self.loaders.add(self.session.loader)
 
@@ -138,7 +148,9 @@ class ExampleWatch(Observer):
         if not isinstance(known, (list, tuple)) or len(known) != size:
             return None
         numbers = np.array(known)
-        return numbers if numbers.dtype.kind == "i" and numbers.ndim == 1 and numbers.min() >= 0 else None
+        if numbers.dtype.kind != "i" or numbers.ndim != 1 or numbers.min() < 0:
+            return None
+        return numbers if self.part is None else self.part[numbers]
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
@@ -177,3 +189,15 @@ class ExampleWatch(Observer):
         self._forget()
         if (fact := studied(self)) is not None:
             self.session.writer.fact("data_probe", fact)
+
+
+def _part_of(data: Any) -> Array | None:
+    """Of a `Subset` (as random_split makes), its samples' indices in the whole data set."""
+    part: Array | None = None
+    for _ in range(4):
+        if not isinstance(data, torch.utils.data.Subset) or len(data) > MOST_INDICES:
+            break
+        indices = np.asarray(data.indices)
+        part = indices if part is None else indices[part]
+        data = data.dataset
+    return part
