@@ -14,6 +14,7 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.labels import LabelWatch, periodic
+from sickbay.observe.numbers import blurred
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import USER, expression_of, key_here, kind_of, place_of, variable_holding
 from sickbay.observe.registry import spread
@@ -280,8 +281,8 @@ def _scale(values: Any, x: torch.Tensor, batches: int) -> facts.InputScale | Non
             shape=tuple(x.shape),
             mean=float(numbers.mean()),
             std=float(numbers.std()),
-            minimum=float(numbers.min()),
-            maximum=float(numbers.max()),
+            minimum=blurred(float(numbers.min())),
+            maximum=blurred(float(numbers.max())),
             feature_std_min=float(spread.min()),
             feature_std_max=float(spread.max()),
             feature_abs_mean_max=float(np.abs(numbers.mean(0)).max()),

@@ -16,7 +16,7 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.keys import row_keys, some_columns
-from sickbay.observe.numbers import Array
+from sickbay.observe.numbers import Array, blurred
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
 from sickbay.observe.words import Words, shift
@@ -65,10 +65,10 @@ class Features:
         spread = np.sqrt(np.maximum(self.squares / self.rows - mean * mean, 0.0))
         return facts.FeatureScale(
             rows=self.rows,
-            minimum=float(self.lowest),
-            maximum=float(self.highest),
-            mean=tuple(round(float(v), 6) for v in mean),
-            std=tuple(round(float(v), 6) for v in spread),
+            minimum=blurred(self.lowest),
+            maximum=blurred(self.highest),
+            mean=tuple(blurred(v, 6) for v in mean),
+            std=tuple(blurred(v) for v in spread),
         )
 
 
