@@ -15,10 +15,10 @@ def leaves(n):
 
 train_x, train_y = leaves(2000)
 val_x, val_y = leaves(800)
-loader = DataLoader(TensorDataset(train_x, train_y), batch_size=50, shuffle=True)
+loader = DataLoader(TensorDataset(train_x, train_y), batch_size=20, shuffle=True)
 model = nn.Sequential(nn.Linear(20, 48), nn.ReLU(), nn.Linear(48, DISEASES))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-for epoch in range(8):
+for epoch in range(4):
     model.train()
     for x, y in loader:
         loss = F.cross_entropy(model(x), y)

@@ -62,8 +62,6 @@ class Suspects:
     """In the data set, at most 200, the surest first; empty where they are not known."""
     pairs: tuple[tuple[int, int, int], ...] = ()
     """Given label, resembled label, how many: the most frequent ones."""
-    memorised: float | None = None
-    """Share of the suspects to which the model gave their (suspect) label at the end of what was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +114,6 @@ class EvaluatedExamples:
     called_from: Place | None = None
     loader: int | None = None
     relation: Relation | None = None
-    accuracy: float | None = None
-    """The model's own, on these rows, over the passes that were looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +143,6 @@ class DataProbe:
     offset: Offset | None = None
     suspects: Suspects | None = None
     column: Column | None = None
-    accuracy: float | None = None
-    """The model's own, on the sampled rows, over all that was looked at."""
     evaluations: tuple[EvaluatedExamples, ...] = ()
     calibration: tuple[Calibration, ...] = ()
     """Of each evaluation of a classifier."""

@@ -27,7 +27,7 @@ DEEP, MOST = 0.3, 0.6
 MOST_TOLD = 200
 
 
-def suspects(views: Views, y: Array, indices: Array, right: Array, seen: Array) -> facts.Suspects | None:
+def suspects(views: Views, y: Array, indices: Array) -> facts.Suspects | None:
     """None where classes are too many or too small to resemble one."""
     named, classes = np.unique(y, return_inverse=True)
     if not 2 <= len(named) <= MOST_CLASSES or np.bincount(classes).min() < FEWEST_IN_CLASS:
@@ -57,7 +57,6 @@ def suspects(views: Views, y: Array, indices: Array, right: Array, seen: Array) 
         count=len(surest),
         indices=tuple(int(i) for i in indices[surest[:MOST_TOLD]] if i >= 0),
         pairs=_pairs(named, classes[surest], again[surest].argmax(1)),
-        memorised=float(right[surest].sum() / max(seen[surest].sum(), 1)) if len(surest) else None,
     )
 
 

@@ -46,7 +46,6 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     classes = book.target_kind == CLASSES
     found = relation(views, y, classes) if views is not None else None
     text = expression_of(*book.aim) if book.aim is not None else ""
-    seen, right = book.held.column("seen"), book.held.column("right")
     fact = facts.DataProbe(
         kind=book.kind,
         targets=book.target_kind,
@@ -60,7 +59,6 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
         again=book.again,
         changed=book.changed,
         variance=0.0 if classes or not len(y) else float(y.var()),
-        accuracy=float(right.sum() / seen.sum()) if classes and seen.sum() else None,
         noise_inputs=views is not None and like_noise(views.x),
     )
     if views is None or found is None:
@@ -73,7 +71,7 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
         return replace(fact, evaluations=_evaluations(watch))
     column = best_column(book.held.rows()[rows], y, classes) if book.kind == TABLE else None
     in_time = classes and time.process_time() - started < SECONDS
-    odd = suspects(views, y, book.held.column("index")[rows], right[rows], seen[rows]) if in_time else None
+    odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
     return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch))
 
 
@@ -100,12 +98,10 @@ def _known(book: Book) -> tuple[Array, Array]:
 def _evaluated(watch: ExampleWatch, book: Book) -> facts.EvaluatedExamples:
     rows, y = _known(book)
     numbers = book.held.rows()[rows]
-    seen, right = book.held.column("seen"), book.held.column("right")
     keep = watch.session.keep_source
     return facts.EvaluatedExamples(
         place=keep(place_of(*book.place)) if book.place is not None else None,
         called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
         loader=book.loader,
         relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) else None,
-        accuracy=float(right.sum() / seen.sum()) if book.target_kind == CLASSES and seen.sum() else None,
     )

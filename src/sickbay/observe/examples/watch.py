@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_BOOKS = 4
 EVALUATION_ROWS = 1000
+IDLE, SELDOM = 8, 8
+"""After so many batches without a new sample, one in so many is looked at."""
 MOST_BATCHES = 1000
 """Of an evaluation that computes its loss once for all of them."""
 
@@ -56,6 +58,8 @@ class ExampleWatch(Observer):
         """Forward passes of raw inputs since the newest loss."""
         self.scores = ScoreBook()
         self.paired: Pair | None = None
+        self.idle = 0
+        """Batches in a row that held nothing new."""
         self.several = False
         """This step's loss compares with several targets."""
         self.loaders: set[int] = set()
@@ -73,7 +77,8 @@ class ExampleWatch(Observer):
 
     @property
     def _looking(self) -> bool:
-        return self.session.step < EVERY_STEPS or self.session.sampled
+        step = self.session.step
+        return (step < EVERY_STEPS and (self.idle < IDLE or step % SELDOM == 0)) or self.session.sampled
 
     def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
         self.parts.pop(id(iterator), None)
@@ -137,6 +142,7 @@ class ExampleWatch(Observer):
         if tensors := self._inputs(pair.forward, size, pair.target):
             book.loader = next(iter(self.given)) if len(self.given) == 1 else None
             book.take(tensors, pair.targets, self._indices(size) if book.loader is not None else None)
+            self.idle = book.idle
 
     def _inputs(self, forward: ForwardCall, size: int, target: torch.Tensor | None) -> list[torch.Tensor]:
         found = tensors_of((*forward.args, *forward.kwargs.values()), size, target)
