@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import EvaluationData, FeatureScale, Loader, WordShift
+from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record
@@ -141,3 +141,13 @@ def test_another_vocabulary_is_named() -> None:
     assert_silent(worded(0.15, 0.1, 0.08), "train-val-mismatch", "the same words")
     assert_silent(worded(0.25, 0.05, 0.06), "train-val-mismatch", "a text of another time")
     assert_silent(worded(0.6, 0.1, 0.5), "train-val-mismatch", "another kind of text")
+
+
+def test_classes_under_other_numbers_are_named() -> None:
+    def numbered(right: float, renamed: float) -> Record:
+        told = Renamed(rows=400, right=right, renamed=renamed, names=((0, 2), (2, 0)))
+        return run(evaluation(found=0), data_probe=DataProbe(evaluations=(EvaluatedExamples(place=CALL, renamed=told),)), **curves(5.0))
+
+    assert "training's 0 is 2, 2 is 0" in assert_suspects(numbered(0.3, 0.95), "train-val-mismatch").evidence[0].text
+    assert_silent(numbered(0.9, 0.92), "train-val-mismatch", "the same numbers")
+    assert_silent(numbered(0.2, 0.4), "train-val-mismatch", "nothing to be told")

@@ -170,6 +170,11 @@ def test_a_run_with_its_own_labels(script: WatchScript) -> None:
     assert probe.evaluations[0].relation.rows == 80
 
 
+def test_classes_that_evaluation_numbers_otherwise(script: WatchScript) -> None:
+    (told,) = (e.renamed for e in script(train("Y[320:] = (Y[320:] + 1) % C").replace("400", "500")).facts.data_probe.evaluations)
+    assert told.right < 0.1 and told.renamed > 0.9 and set(told.names) == {(0, 1), (1, 2), (2, 3), (3, 0)}
+
+
 def test_labels_of_the_next_sample(script: WatchScript) -> None:
     probe = script(train("Y = Y.roll(1)")).facts.data_probe
     assert probe.relation.beyond < 5 and probe.offset.by == -1

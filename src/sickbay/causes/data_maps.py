@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sickbay.facts import EvaluationData, FeatureScale
+from sickbay.facts import DataProbe, EvaluationData, FeatureScale
+from sickbay.nouns import Place
 
 ROWS = 20
 SHIFT, WIDER = 1.0, 3.0
@@ -20,6 +21,8 @@ FEWEST = 8
 PIXEL = 255.0
 ERRORS = 5.0
 """Standard errors by which channels must differ before they are compared in opposite order."""
+RENAMED, FITS = 0.3, 0.7
+"""How many more of evaluation's labels are told from training's samples once its classes are called otherwise, and how many must be then."""
 FAR, SAME_SHARES = 0.25, 0.5
 """Part of the tokens that would have to change, beyond chance: texts of two times or two authors differ by a tenth or two. With other ids for the same words, the
 shares themselves (sorted) explain less than half of it."""
@@ -183,3 +186,19 @@ def other_words(data: EvaluationData) -> Difference | None:
         "build the vocabulary (or the category codes) once, from training data, and use it for validation too",
         "vocab = build_vocab(train_texts)  # once\nval_ids = encode(val_texts, vocab)",
     )
+
+
+def other_names(probe: DataProbe | None) -> tuple[Difference, Place | None] | None:
+    """The same classes under other numbers."""
+    for e in probe.evaluations if probe is not None else ():
+        r = e.renamed
+        if r is not None and r.names and r.renamed > FITS and r.renamed - r.right > RENAMED:
+            names = ", ".join(f"{a} is {b}" for a, b in r.names[:4])
+            text = (
+                f"numbers its classes otherwise than training does: the training samples that resemble them most tell {100 * r.right:.0f} % of {r.rows:,} labels as they are, "
+                f"and {100 * r.renamed:.0f} % under other numbers (training's {names})"
+            )
+            return Difference(
+                text, "number the classes once, from training data, and use that for validation too", "classes = sorted(set(train_labels))  # once"
+            ), e.called_from or e.place
+    return None

@@ -107,6 +107,19 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """Evaluation's labels, told from the training samples that resemble its samples most."""
+
+    rows: int = 0
+    right: float = 0.0
+    """Share of them, as they are,"""
+    renamed: float = 0.0
+    """...and under the names that fit best:"""
+    names: tuple[tuple[int, int], ...] = ()
+    """...training's class, and what evaluation calls it, where that is another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedExamples:
     """The same questions on what one evaluation was given."""
 
@@ -114,6 +127,7 @@ class EvaluatedExamples:
     called_from: Place | None = None
     loader: int | None = None
     relation: Relation | None = None
+    renamed: Renamed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,8 @@ class Group:
     rows: int = 0
     passes: int = 0
     seen_at: int = -1
+    after: int = 0
+    """Training rows that the model had met when this was evaluated last."""
     shape: tuple[int, ...] = ()
 
 
@@ -115,12 +117,19 @@ class SampleWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.books: dict[int, Book] = {}
+        self.past: list[facts.EvaluationData] = []
+        """Of models that have begun anew since."""
         self.written = -1
         self.loader: int | None = None
         """Where the newest batch came from, until training has used it."""
 
     def batch_loaded(self, *_: Any) -> None:
         self.loader = self.session.loader
+
+    def stepped(self, *_: Any) -> None:
+        self.loader = None  # training has used it, also on steps that are slept through
+
+    napped = stepped
 
     def forward_begins(self, call: ForwardCall) -> None:
         training = call.module.training and call.grad
@@ -168,6 +177,7 @@ class SampleWatch(Observer):
         if group.seen_at != self.session.step:
             group.seen_at = self.session.step
             group.passes += 1
+        group.after = book.rows
         if group.passes > PASSES or group.rows > MOST_ROWS // 5:
             return
         columns = some_columns(x)
@@ -183,6 +193,8 @@ class SampleWatch(Observer):
     def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
         book = self.books.get(id(module))
         if book is not None and book.module() is module and self.session.step:
+            if book.rows and len(self.past) < MOST_MODELS:
+                self.past += self._compared(book)  # what was seen up to here was seen: many scripts end by loading their best weights
             book.begin_again()
 
     # -- facts --------------------------------------------------------------------------------------------------
@@ -192,7 +204,7 @@ class SampleWatch(Observer):
         if total == self.written:
             return
         self.written = total
-        found = [fact for book in self.books.values() if book.rows for fact in self._compared(book)]
+        found = [*self.past, *(fact for book in self.books.values() if book.rows for fact in self._compared(book))]
         self.session.writer.fact("evaluation_data", found[:16])
 
     def _compared(self, book: Book) -> list[facts.EvaluationData]:
@@ -202,7 +214,7 @@ class SampleWatch(Observer):
         again = float(np.isin(order[-late:], order[:-late]).mean()) if len(order) > late else 0.0
         trained = book.features.fact()
         twins = sum(len(keys) - len(np.unique(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
-        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches]
+        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches and group.after]
 
     def _fact(self, book: Book, group: Group, known: Array, again: float, twins: float, trained: facts.FeatureScale | None) -> facts.EvaluationData:
         hits = [np.isin(keys, known) for keys in group.batches]

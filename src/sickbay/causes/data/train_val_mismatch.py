@@ -32,12 +32,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.data_maps import SAME, difference, other_words
+from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -60,15 +60,18 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     worse = trouble is not None or _worse(record)
     if not worse:
         return
+    found = _found(record)
+    if found is not None:
+        different, place = found
+        yield strong(f"what is evaluated{located(place)} {different.text}", place)
+        yield from_sign("hint", trouble) if trouble is not None else hint("the validation loss is far above the training loss")
+
+
+def _found(record: Record) -> tuple[Difference, Place | None] | None:
     for data in evaluations(record):
-        if found := (difference(data) or other_words(data)):
-            place = where(record, data)
-            yield strong(f"what is evaluated{located(place)} {found.text}", place, rows=data.rows)
-            if trouble is not None:
-                yield from_sign("hint", trouble)
-            else:
-                yield hint("the validation loss is far above the training loss")
-            return
+        if different := (difference(data) or other_words(data)):
+            return different, where(record, data)
+    return other_names(record.facts.data_probe)
 
 
 def _worse(record: Record) -> bool:
@@ -80,5 +83,5 @@ def _worse(record: Record) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    found = next((d for data in evaluations(record) if (d := difference(data) or other_words(data))), SAME)
-    return mend(found.cure, "", found.snippet)
+    found = _found(record)
+    return mend(found[0].cure, "", found[0].snippet) if found is not None else Fix(SAME.cure, SAME.snippet, "advice")

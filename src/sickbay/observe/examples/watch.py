@@ -120,6 +120,12 @@ class ExampleWatch(Observer):
             self._train(pair)
             self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
 
+    def stepped(self, *_: Any) -> None:
+        if not self.session.loads_ahead:  # else the newest batch is the next step's
+            self.loaders = set()
+
+    napped = stepped
+
     def woke(self) -> None:
         self._forget()
 
