@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import EvaluationData, FeatureScale, Loader
+from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record
 
 LINE = Place("/x/train.py", 40, None, "score(x_val, y_val)")
 CALL = Place("/x/train.py", 30, None, "out = model(x)")
@@ -110,5 +110,44 @@ class TestTrainValMismatch(CauseTestCase):
 
 
 def test_the_rule_is_named() -> None:
-    assert "times 256" in assert_suspects(different(scale(0.5, 0.25), scale(128.0, 64.0)), "train-val-mismatch").evidence[0].text
+    suspicion = assert_suspects(different(scale(0.5, 0.25), scale(128.0, 64.0)), "train-val-mismatch")
+    assert "validation is not divided by 255" in suspicion.evidence[0].text and suspicion.fix.diff == "x_val = x_val / 255"
+    assert "times 40" in assert_suspects(different(scale(0.5, 0.25), scale(20.0, 10.0)), "train-val-mismatch").evidence[0].text
+    halved = assert_suspects(different(scale(0.0, 0.5), scale(0.5, 0.25)), "train-val-mismatch")
+    assert "times 0.5 plus 0.49" in halved.evidence[0].text or "times 0.5 plus 0.5" in halved.evidence[0].text
     assert "standardised" in assert_suspects(different(scale(0.0, 1.0), scale(250.0, 80.0)), "train-val-mismatch").evidence[0].text
+
+
+def colours(*means: float) -> FeatureScale:
+    """96 features of a 3 x 8 x 8 image, every other pixel: 32 of each channel."""
+    return FeatureScale(rows=400, minimum=0.0, maximum=1.0, mean=tuple(np.repeat(means, 32).tolist()), std=(0.2,) * 96)
+
+
+def test_reversed_channels_are_named() -> None:
+    record = different(colours(0.6, 0.45, 0.3), colours(0.31, 0.44, 0.6), shape=(3, 8, 8))
+    assert "channels are reversed" in assert_suspects(record, "train-val-mismatch").evidence[0].text
+    assert_silent(different(colours(0.6, 0.45, 0.3), colours(0.6, 0.45, 0.31), shape=(3, 8, 8)), "train-val-mismatch", "the same colours")
+    assert_silent(different(colours(0.6, 0.45, 0.3), colours(0.5, 0.5, 0.4), shape=(3, 8, 8)), "train-val-mismatch", "other colours")
+
+
+def worded(distance: float, by_chance: float, in_order: float) -> Record:
+    words = WordShift(positions=10, ids=80, train_rows=1500, evaluation_rows=300, distance=distance, by_chance=by_chance, in_order=in_order)
+    return different(scale(20.0, 10.0), scale(20.0, 10.0), words=words, whole_numbers=True)
+
+
+def test_another_vocabulary_is_named() -> None:
+    suspicion = assert_suspects(worded(0.55, 0.08, 0.1), "train-val-mismatch")
+    assert "the same words or categories have other ids" in suspicion.evidence[0].text and "vocabulary" in suspicion.fix.text
+    assert_silent(worded(0.15, 0.1, 0.08), "train-val-mismatch", "the same words")
+    assert_silent(worded(0.25, 0.05, 0.06), "train-val-mismatch", "a text of another time")
+    assert_silent(worded(0.6, 0.1, 0.5), "train-val-mismatch", "another kind of text")
+
+
+def test_classes_under_other_numbers_are_named() -> None:
+    def numbered(right: float, renamed: float) -> Record:
+        told = Renamed(rows=400, right=right, renamed=renamed, names=((0, 2), (2, 0)))
+        return run(evaluation(found=0), data_probe=DataProbe(evaluations=(EvaluatedExamples(place=CALL, renamed=told),)), **curves(5.0))
+
+    assert "training's 0 is 2, 2 is 0" in assert_suspects(numbered(0.3, 0.95), "train-val-mismatch").evidence[0].text
+    assert_silent(numbered(0.9, 0.92), "train-val-mismatch", "the same numbers")
+    assert_silent(numbered(0.2, 0.4), "train-val-mismatch", "nothing to be told")

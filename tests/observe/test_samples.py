@@ -69,6 +69,11 @@ def test_a_loader_is_known_and_a_batch_of_training_is_not_taken_for_it(script: W
     assert 0 in loaders
 
 
+def test_what_was_seen_before_the_best_weights_are_loaded_counts(script: WatchScript) -> None:
+    run = script(SCRIPT.replace("EVALUATE", "score(X[60:])") + "model.load_state_dict(model.state_dict())\n")
+    assert [data.found for data in run.facts.evaluation_data] == [40]
+
+
 def test_a_model_that_starts_anew_has_met_nothing(script: WatchScript) -> None:
     fold = "fresh = {k: torch.zeros_like(v) for k, v in model.state_dict().items()}; model.load_state_dict(fresh); score(X[:80])"
     run = script(SCRIPT.replace("EVALUATE", fold))

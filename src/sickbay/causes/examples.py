@@ -36,16 +36,16 @@ def at_chance(relation: Relation | None) -> bool:
 
 def told(relation: Relation, classes: bool) -> str:
     """What simple means tell, in words."""
-    how = "the nearest other samples" if relation.method == "neighbours" else "a linear map"
+    how, s = ("the nearest other samples", "") if relation.method == "neighbours" else ("a linear map", "s")
     if classes:
-        return f"{how} tell {100 * relation.score:.0f} % of {relation.rows:,} labels"
-    return f"{how} explain{'s' if relation.method == 'linear' else ''} {100 * max(relation.score, 0):.0f} % of the targets' variance ({relation.rows:,} samples)"
+        return f"{how} tell{s} {100 * relation.score:.0f} % of {relation.rows:,} labels"
+    return f"{how} explain{s} {100 * max(relation.score, 0):.0f} % of the targets' variance ({relation.rows:,} samples)"
 
 
 def generalises(record: Record, probe: DataProbe) -> Generalises:
     """Whether the model does better than the best constant on samples that it was not trained on."""
     known = {e.index: e for e in record.facts.evaluations}
-    train = {x.index for x in record.facts.loaders if x.role == "train"}
+    train = {d.loader for d in record.facts.evaluation_data if d.train_loader}
     answers = []
     for series in record.series_like("accuracy/eval"):
         evaluation = known.get(index(series))

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch
-from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Relation, Suspects
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, WordShift
+from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
@@ -114,6 +114,7 @@ __all__ = [
     "Probes",
     "Rebuilt",
     "Relation",
+    "Renamed",
     "Run",
     "Scheduler",
     "SignalGrowth",
@@ -126,6 +127,7 @@ __all__ = [
     "Values",
     "Waist",
     "Weight",
+    "WordShift",
     "places_in",
 ]
 

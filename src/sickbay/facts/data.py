@@ -123,6 +123,21 @@ class FeatureScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordShift:
+    """Ids at each position of evaluation's rows beside training's: shares of the tokens that would have to change to make both alike, means over the positions."""
+
+    positions: int = 0
+    ids: int = 0
+    train_rows: int = 0
+    evaluation_rows: int = 0
+    distance: float = 0.0
+    by_chance: float = 0.0
+    """...that so few rows of the same kind would show,"""
+    in_order: float = 0.0
+    """...and if ids were free: of the shares in the order of their size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationData:
     """The samples that one evaluation showed the model, beside those that it was trained on."""
 
@@ -156,5 +171,8 @@ class EvaluationData:
     """Inputs hold whole numbers only: equal rows may be chance."""
     width: int = 0
     same_shape: bool = True
+    shape: tuple[int, ...] = ()
+    """Of one sample."""
+    words: WordShift | None = None
     train: FeatureScale | None = None
     evaluation: FeatureScale | None = None

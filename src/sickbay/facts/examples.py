@@ -42,20 +42,26 @@ class Suspects:
 
     rows: int = 0
     """Looked at,"""
+    known: int = 0
+    """...of classes that are recognised,"""
+    odd: int = 0
+    """...and of these, those that resemble another class than theirs most."""
+    margin: float = 0.0
+    """How much more they resemble one class than the next, median: near 1 where classes are clear."""
+    deep: int = 0
+    """The clearest 30 %,"""
+    deep_odd: int = 0
+    """...and those of them that resemble another class than theirs;"""
+    most: int = 0
+    """...the clearest 60 %,"""
+    most_odd: int = 0
+    """...and those of them."""
     count: int = 0
-    """...and suspected."""
+    """Samples that clearly resemble another class than theirs, once the odd ones are called otherwise."""
     indices: tuple[int, ...] = ()
     """In the data set, at most 200, the surest first; empty where they are not known."""
-    unsure: float = 0.0
-    """Share of the samples that resemble no class clearly."""
-    deep: int = 0
-    """Samples that resemble one class most clearly,"""
-    deep_odd: int = 0
-    """...and those of them that are called otherwise."""
     pairs: tuple[tuple[int, int, int], ...] = ()
     """Given label, resembled label, how many: the most frequent ones."""
-    memorised: float | None = None
-    """Share of the suspects to which the model gave their (suspect) label at the end of what was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,19 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """Evaluation's labels, told from the training samples that resemble its samples most."""
+
+    rows: int = 0
+    right: float = 0.0
+    """Share of them, as they are,"""
+    renamed: float = 0.0
+    """...and under the names that fit best:"""
+    names: tuple[tuple[int, int], ...] = ()
+    """...training's class, and what evaluation calls it, where that is another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedExamples:
     """The same questions on what one evaluation was given."""
 
@@ -108,8 +127,7 @@ class EvaluatedExamples:
     called_from: Place | None = None
     loader: int | None = None
     relation: Relation | None = None
-    accuracy: float | None = None
-    """The model's own, on these rows, over the passes that were looked at."""
+    renamed: Renamed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +157,6 @@ class DataProbe:
     offset: Offset | None = None
     suspects: Suspects | None = None
     column: Column | None = None
-    accuracy: float | None = None
-    """The model's own, on the sampled rows, over all that was looked at."""
     evaluations: tuple[EvaluatedExamples, ...] = ()
     calibration: tuple[Calibration, ...] = ()
     """Of each evaluation of a classifier."""

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from sickbay import facts
-from sickbay.observe.numbers import Array
+from sickbay.observe.numbers import Array, blurred
 
 MOST_BATCHES = 8
 MOST_ROWS, MOST_FEATURES = 256, 4096
@@ -76,8 +76,8 @@ class InputScale:
                 shape=self.shape,
                 mean=whole,
                 std=float(np.sqrt((weight * (variance + np.square(mean - whole))).sum())),
-                minimum=self.low,
-                maximum=self.high,
+                minimum=blurred(self.low),
+                maximum=blurred(self.high),
                 feature_std_min=float(spread.min()),
                 feature_std_max=float(spread.max()),
                 feature_abs_mean_max=float(np.abs(mean).max()),

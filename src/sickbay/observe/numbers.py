@@ -106,3 +106,8 @@ def real(tensor: torch.Tensor) -> torch.Tensor:
 
 def total_norm(norms: Array) -> float:
     return math.sqrt(sum(n * n for n in norms.tolist()))
+
+
+def blurred(value: float, digits: int = 4) -> float:
+    """To so many digits: an extreme is a number of the user's data, and is not kept as such."""
+    return float(f"{value:.{digits}g}")

@@ -16,9 +16,10 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.keys import row_keys, some_columns
-from sickbay.observe.numbers import Array
+from sickbay.observe.numbers import Array, blurred
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
+from sickbay.observe.words import Words, shift
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -64,10 +65,10 @@ class Features:
         spread = np.sqrt(np.maximum(self.squares / self.rows - mean * mean, 0.0))
         return facts.FeatureScale(
             rows=self.rows,
-            minimum=float(self.lowest),
-            maximum=float(self.highest),
-            mean=tuple(round(float(v), 6) for v in mean),
-            std=tuple(round(float(v), 6) for v in spread),
+            minimum=blurred(self.lowest),
+            maximum=blurred(self.highest),
+            mean=tuple(blurred(v, 6) for v in mean),
+            std=tuple(blurred(v) for v in spread),
         )
 
 
@@ -80,9 +81,12 @@ class Group:
     loader: int | None
     batches: list[Array] = field(default_factory=list)
     features: Features = field(default_factory=Features)
+    words: Words = field(default_factory=Words)
     rows: int = 0
     passes: int = 0
     seen_at: int = -1
+    after: int = 0
+    """Training rows that the model had met when this was evaluated last."""
     shape: tuple[int, ...] = ()
 
 
@@ -94,13 +98,14 @@ class Book:
         self.train: list[Array] = []
         self.rows = 0
         self.features = Features()
+        self.words = Words()
         self.groups: dict[Any, Group] = {}
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
 
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
-        self.train, self.rows, self.features, self.groups = [], 0, Features(), {}
+        self.train, self.rows, self.features, self.words, self.groups = [], 0, Features(), Words(), {}
 
 
 class SampleWatch(Observer):
@@ -112,12 +117,19 @@ class SampleWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.books: dict[int, Book] = {}
+        self.past: list[facts.EvaluationData] = []
+        """Of models that have begun anew since."""
         self.written = -1
         self.loader: int | None = None
         """Where the newest batch came from, until training has used it."""
 
     def batch_loaded(self, *_: Any) -> None:
         self.loader = self.session.loader
+
+    def stepped(self, *_: Any) -> None:
+        self.loader = None  # training has used it, also on steps that are slept through
+
+    napped = stepped
 
     def forward_begins(self, call: ForwardCall) -> None:
         training = call.module.training and call.grad
@@ -151,6 +163,7 @@ class SampleWatch(Observer):
         if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
             book.features.add(columns)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
+            book.words.add(columns)
             book.shape = tuple(x.shape[1:])
 
     def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
@@ -164,6 +177,7 @@ class SampleWatch(Observer):
         if group.seen_at != self.session.step:
             group.seen_at = self.session.step
             group.passes += 1
+        group.after = book.rows
         if group.passes > PASSES or group.rows > MOST_ROWS // 5:
             return
         columns = some_columns(x)
@@ -172,12 +186,15 @@ class SampleWatch(Observer):
         group.shape = tuple(x.shape[1:])
         if columns.dtype.kind in "fiu":
             group.features.add(columns)
+            group.words.add(columns)
 
     # -- a model that begins anew -------------------------------------------------------------------------------
 
     def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
         book = self.books.get(id(module))
         if book is not None and book.module() is module and self.session.step:
+            if book.rows and len(self.past) < MOST_MODELS:
+                self.past += self._compared(book)  # what was seen up to here was seen: many scripts end by loading their best weights
             book.begin_again()
 
     # -- facts --------------------------------------------------------------------------------------------------
@@ -187,7 +204,7 @@ class SampleWatch(Observer):
         if total == self.written:
             return
         self.written = total
-        found = [fact for book in self.books.values() if book.rows for fact in self._compared(book)]
+        found = [*self.past, *(fact for book in self.books.values() if book.rows for fact in self._compared(book))]
         self.session.writer.fact("evaluation_data", found[:16])
 
     def _compared(self, book: Book) -> list[facts.EvaluationData]:
@@ -197,7 +214,7 @@ class SampleWatch(Observer):
         again = float(np.isin(order[-late:], order[:-late]).mean()) if len(order) > late else 0.0
         trained = book.features.fact()
         twins = sum(len(keys) - len(np.unique(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
-        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches]
+        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches and group.after]
 
     def _fact(self, book: Book, group: Group, known: Array, again: float, twins: float, trained: facts.FeatureScale | None) -> facts.EvaluationData:
         hits = [np.isin(keys, known) for keys in group.batches]
@@ -227,6 +244,8 @@ class SampleWatch(Observer):
             whole_numbers=book.whole_numbers,
             width=int(np.prod(book.shape)) if book.shape else 0,
             same_shape=book.shape == group.shape,
+            shape=book.shape,
+            words=shift(book.words, group.words),
             train=trained,
             evaluation=group.features.fact(),
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sickbay import facts
+from sickbay.observe.numbers import blurred
 from sickbay.observe.observer import JUMP, Observer, Site
 from sickbay.observe.places import expression_of, place_of
 from sickbay.observe.syntax import operands
@@ -198,9 +199,9 @@ class SpikeWatch(Observer):
                     sample=samples[row] if len(samples) == len(x) else None,
                     column=column if low.shape[1] > 1 else None,
                     columns=low.shape[1],
-                    value=float(high[row, column] if above else low[row, column]),
-                    low=float(bottom[column]),
-                    high=float(top[column]),
+                    value=blurred(float(high[row, column] if above else low[row, column])),
+                    low=blurred(float(bottom[column])),
+                    high=blurred(float(top[column])),
                     ranges=float(far[row]),
                 )
             )

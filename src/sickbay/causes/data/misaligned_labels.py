@@ -34,7 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import hint, proof, strong
+from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -108,13 +108,23 @@ def _unrelated(record: Record, probe: DataProbe, relation: Relation, signs: Sign
     if good is not None and (by_heart or stuck):
         yield strong(f"{text}; the same on validation data: {told(good, probe.targets == 'classes')}", probe.place, score=relation.score)
         yield hint("validation data has its own labels, training data has not")
-    elif answer == "no" and (by_heart or (stuck and probe.kind == "table")):
+    elif answer == "no" and (by_heart or stuck or probe.kind == "table"):
         yield strong(text, probe.place, score=relation.score, chance=relation.chance)
         yield hint(
             "the model learns its training samples by heart and knows nothing of others" if by_heart else "the model does not learn them either"
         )
+        if not by_heart and probe.kind != "table":
+            yield from _otherwise_ill(signs)
     elif stuck and probe.kind == "table":
         yield hint(text, probe.place, score=relation.score, chance=relation.chance)
+
+
+def _otherwise_ill(signs: Signs) -> Iterator[Evidence]:
+    """Simple means may fail on images, series and texts where a model would not: if it shows why it fails, that comes first."""
+    for sign in signs.named(
+        "small-gradients", "dead-units", "saturated-units", "update-ratio-low", "update-ratio-high", "oscillating-loss", "diverging-loss"
+    )[:1]:
+        yield against(f"the model may not learn for another reason: {sign.text}")
 
 
 def _shifted(probe: DataProbe, relation: Relation, offset: Offset) -> str:

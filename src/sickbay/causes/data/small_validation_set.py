@@ -49,6 +49,8 @@ SMALL = 60
 SPARED = 10
 """Times as many training samples: taking as much again for validation would cost training a tenth."""
 PASSES = 5
+MOVES = 3
+"""Times that the score must have changed in the later two thirds of the evaluations: one that stands still does not mislead."""
 ERRORS = 2.0
 CHOICE = re.compile(
     r"\b(?:if|while)\b[^\n]*[<>][^\n]*\bbest|\bbest\w*\s*=\s*(?:max|min)\s*\(|\bpatience\b|EarlyStopping|ReduceLROnPlateau|ModelCheckpoint|load_best_model",
@@ -92,8 +94,8 @@ def _by_chance(series: Series, samples: int) -> tuple[float, float, float] | Non
     late = series.values[len(series) // 3 :]
     usual, best = float(np.median(late)), float(np.max(series.values))
     error = math.sqrt(max(usual * (1 - usual), 0.0) / samples)
-    moves = np.mean(np.abs(np.diff(late)) > 0.5 / samples)
-    return (best, usual, error) if moves > 1 / 3 and best - usual < ERRORS * error else None
+    moves = np.count_nonzero(np.abs(np.diff(late)) > 0.5 / samples)
+    return (best, usual, error) if moves >= MOVES and best - usual < ERRORS * error else None
 
 
 def _larger(record: Record, evaluation: Evaluation) -> bool:
@@ -107,7 +109,7 @@ def _training_rows(record: Record) -> int:
 
 
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
-    data = next((d for d in evaluations(record) if d.loader == evaluation.loader and d.distinct <= SMALL), None)
+    data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
 
 

@@ -47,6 +47,8 @@ class Book:
         self.again = self.changed = 0
         """Samples that came again, number for number; with another target."""
         self.batch_size = 0
+        self.idle = 0
+        """Batches in a row that held nothing new."""
 
     def take(self, tensors: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> Array:
         """Add the samples of a batch that belong here, and see what became of those that are here already; returns what they are called."""
@@ -68,6 +70,7 @@ class Book:
         if len(old) and targets is not None:
             now = keys[old] if keys is not None else _keys_of(tensors, old)
             self._meet(targets, old, places[places >= 0], now)
+        self.idle = 0 if len(new) else self.idle + 1
         if len(new):
             self._add(tensors, targets, new, names, keys, indices)
         return names
@@ -110,26 +113,23 @@ class Book:
         self.again += int(same.sum())
         self.changed += int((same & (before != given)).sum())
         held["target"][places[~known]] = given[~known]
-        if targets.right is not None:
-            held["seen"][places] += 1
-            held["right"][places] += targets.right[rows]
 
     def _add(self, tensors: list[torch.Tensor], targets: Targets | None, rows: Array, names: Array, keys: Array | None, indices: Array | None) -> None:
         numbers = numbers_of(tensors, rows)
         fine = np.isfinite(numbers).all(1)
         rows, numbers = rows[fine], numbers[fine]
-        right = targets.right[rows] if targets is not None and targets.right is not None else np.zeros(len(rows))
         self.held.add(
             names[rows],
             numbers,
             key=keys[rows] if keys is not None else _keys_of(tensors, rows),
             target=targets.values[rows] if targets is not None else np.full(len(rows), np.nan),
             index=indices[rows] if indices is not None else np.full(len(rows), -1),
-            seen=np.full(len(rows), targets is not None, np.int32),
-            right=right.astype(np.int32),
         )
 
 
 def _keys_of(tensors: list[torch.Tensor], rows: Array) -> Array:
+    """Keys of some rows: of a few of many, these are copied first; else all are made, from a part of each row."""
+    if 4 * len(rows) > len(tensors[0]):
+        return np.asarray(keys_of(tensors)[rows])
     chosen = torch.from_numpy(rows)
     return keys_of([x[chosen.to(x.device)] for x in tensors])

@@ -16,7 +16,7 @@ BEYOND = 8.0
 """Spreads by which targets must fit better when they are shifted: some a dozen shifts are tried."""
 BETTER = 0.15
 """...and by how much: in most orders (by date, by class) a neighbour's target says something too."""
-KNOWN = 0.8
+KNOWN = 0.5
 """Share of the samples whose shifted target must be known."""
 PAIRS = 200
 ALIKE = 0.5
@@ -34,7 +34,8 @@ def offset(views: Views, indices: Array, targets: Array, batch: int, classes: bo
             best = (views.quick(y, classes), by, opposite, y)
     if best is None or best[0] < as_they_are.score + BETTER:
         return None
-    told = relation(views, best[3], classes)
+    known = np.isfinite(best[3])
+    told = relation(Views(views.x[known], "table"), best[3][known], classes)
     if told is None or told.score < as_they_are.score + max(BETTER, BEYOND * told.spread) or told.beyond < BEYOND:
         return None
     return facts.Offset(by=best[1], reversed=best[2], relation=told)
@@ -57,11 +58,7 @@ def _moved(indices: Array, targets: Array, by: int, opposite: bool) -> Array | N
     inside = (other >= 0) & (other <= last)
     y = np.full(len(indices), np.nan)
     y[inside] = targets[other[inside]]
-    known = np.isfinite(y)
-    if known.mean() < KNOWN:
-        return None
-    y[~known] = y[known][0]  # a few at the border
-    return y
+    return y if np.isfinite(y).mean() >= KNOWN else None
 
 
 def _series(x: Array, indices: Array) -> bool:

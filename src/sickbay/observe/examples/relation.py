@@ -49,12 +49,16 @@ class Views:
         )
 
     def quick(self, y: Array, classes: bool) -> float:
-        """By neighbours alone."""
+        """By neighbours alone, and of the targets that are known (finite)."""
+        known = np.isfinite(y)
         if not classes:
-            told = y[self.nearest].mean(1)
-            return float(1 - ((told - y) ** 2).mean() / max(float(y.var()), 1e-30))
-        y = np.unique(y, return_inverse=True)[1]
-        return self._right("neighbours", one_hot(y, int(y.max()) + 1), y)[0]
+            z = np.where(known, y - y[known].mean(), 0.0)
+            told = z[self.nearest].mean(1)
+            return float(1 - ((told - z)[known] ** 2).mean() / max(float(z[known].var()), 1e-30))
+        named = np.unique(y[known], return_inverse=True)[1]
+        hot = np.zeros((len(y), int(named.max()) + 1), np.float32)
+        hot[known, named] = 1
+        return float((hot[self.nearest].sum(1)[known].argmax(1) == named).mean())
 
     def _right(self, method: str, hot: Array, y: Array) -> tuple[float, float]:
         told = hot[self.nearest].mean(1) if method == "neighbours" else self.linear.told(hot)

@@ -1,7 +1,7 @@
 """A bounded sample of distinct samples, chosen by their own scattered keys: which ones are kept is no function of their order.
 
-A sample is kept if its key is below a limit. Whenever there are too many, the limit is lowered to the median of what is held, so that a stream of
-any length costs the same room, each sample has the same chance, and one that comes again finds its own place.
+A sample is kept if its key is below a limit. Whenever there are too many, the limit is halved, so that a stream of any length costs the same room, each
+sample has the same chance, and one that comes again finds its own place (Gibbons 2001, distinct sampling).
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Reservoir:
 
     def _lower_limit(self) -> None:
         held = self.keys[: self.count]
-        self.limit = np.partition(held, self.capacity // 2)[self.capacity // 2]
+        while np.count_nonzero(held <= self.limit) > self.capacity:
+            self.limit >>= np.uint64(1)
         kept = np.flatnonzero(held <= self.limit)
         self.count = len(kept)
         self.keys, self.numbers = self.keys[kept], self.numbers[kept]

@@ -14,6 +14,7 @@ from sickbay.observe.examples.columns import best_column
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
+from sickbay.observe.examples.renamed import renamed
 from sickbay.observe.examples.rows import TABLE
 from sickbay.observe.examples.scores import Scores, calibration
 from sickbay.observe.examples.targets import CLASSES
@@ -46,7 +47,6 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     classes = book.target_kind == CLASSES
     found = relation(views, y, classes) if views is not None else None
     text = expression_of(*book.aim) if book.aim is not None else ""
-    seen, right = book.held.column("seen"), book.held.column("right")
     fact = facts.DataProbe(
         kind=book.kind,
         targets=book.target_kind,
@@ -60,7 +60,6 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
         again=book.again,
         changed=book.changed,
         variance=0.0 if classes or not len(y) else float(y.var()),
-        accuracy=float(right.sum() / seen.sum()) if classes and seen.sum() else None,
         noise_inputs=views is not None and like_noise(views.x),
     )
     if views is None or found is None:
@@ -68,13 +67,13 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     if book.indexed and found.score < FITS:
         shift = offset(views, book.held.column("index")[rows], book.by_index, book.batch_size, classes, found)
         if shift is not None or found.beyond < RELATED:
-            return replace(fact, offset=shift, evaluations=_evaluations(watch))
+            return replace(fact, offset=shift, evaluations=_evaluations(watch, book))
     if found.beyond < RELATED:
-        return replace(fact, evaluations=_evaluations(watch))
+        return replace(fact, evaluations=_evaluations(watch, book))
     column = best_column(book.held.rows()[rows], y, classes) if book.kind == TABLE else None
     in_time = classes and time.process_time() - started < SECONDS
-    odd = suspects(views, y, book.held.column("index")[rows], right[rows], seen[rows]) if in_time else None
-    return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch))
+    odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
+    return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch, book))
 
 
 def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibration | None:
@@ -85,8 +84,8 @@ def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibrat
     return replace(told, place=watch.session.keep_source(place_of(*key[0])), texts=texts)
 
 
-def _evaluations(watch: ExampleWatch) -> tuple[facts.EvaluatedExamples, ...]:
-    return tuple(_evaluated(watch, b) for b in watch.evaluations.values() if len(b.held) and b.target_kind)
+def _evaluations(watch: ExampleWatch, book: Book) -> tuple[facts.EvaluatedExamples, ...]:
+    return tuple(_evaluated(watch, b, book) for b in watch.evaluations.values() if len(b.held) and b.target_kind)
 
 
 def _known(book: Book) -> tuple[Array, Array]:
@@ -97,15 +96,16 @@ def _known(book: Book) -> tuple[Array, Array]:
     return rows, target[rows]
 
 
-def _evaluated(watch: ExampleWatch, book: Book) -> facts.EvaluatedExamples:
+def _evaluated(watch: ExampleWatch, book: Book, trained: Book) -> facts.EvaluatedExamples:
     rows, y = _known(book)
     numbers = book.held.rows()[rows]
-    seen, right = book.held.column("seen"), book.held.column("right")
     keep = watch.session.keep_source
+    classes = book.target_kind == trained.target_kind == CLASSES and book.kind == trained.kind
+    known, y_trained = _known(trained)
     return facts.EvaluatedExamples(
         place=keep(place_of(*book.place)) if book.place is not None else None,
         called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
         loader=book.loader,
         relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) else None,
-        accuracy=float(right.sum() / seen.sum()) if book.target_kind == CLASSES and seen.sum() else None,
+        renamed=renamed(trained.held.rows()[known], y_trained, numbers, y, book.kind) if classes else None,
     )

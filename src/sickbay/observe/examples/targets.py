@@ -22,11 +22,9 @@ class Targets:
     kind: str
     values: Array
     """Class numbers, or numbers."""
-    right: Array | None = None
-    """Whether the model's own answer is the given class."""
 
     def part(self, rows: slice) -> Targets:
-        return Targets(self.kind, self.values[rows], self.right[rows] if self.right is not None else None)
+        return Targets(self.kind, self.values[rows])
 
 
 def targets_of(call: LossCall) -> Targets | None:
@@ -36,28 +34,26 @@ def targets_of(call: LossCall) -> Targets | None:
         return None
     y = y.detach()
     if call.function in BY_INDEX and not y.is_floating_point() and y.dim() == 1 and x.dim() == 2 and len(x) == len(y):
-        return _classes(x, y.cpu().numpy())
+        return _classes(y.cpu().numpy())
     if y.dim() == 2 and y.shape[1] > 1 and y.shape == x.shape and (named := _one_hot(y)) is not None:
-        return _classes(x, named)
+        return _classes(named)
     if y.numel() != y.shape[0] or x.numel() != y.numel():
         return None
     values = y.reshape(-1).float().cpu().numpy().astype(np.float64)
     if call.function in BINARY:
         if not np.isin(values, (-1.0, 0.0, 1.0)).all():
             return None
-        border = 0.5 if call.function == "binary_cross_entropy" else 0.0
-        said = (x.detach().reshape(-1) > border).cpu().numpy()
-        return Targets(CLASSES, (values > 0).astype(np.float64), said == (values > 0))
+        return Targets(CLASSES, (values > 0).astype(np.float64))
     if call.function in BY_NUMBER and np.isfinite(values).all():
         return Targets(NUMBERS, values)
     return None
 
 
-def _classes(x: torch.Tensor, named: Array) -> Targets | None:
+def _classes(named: Array) -> Targets | None:
     positions = len(named) > 1 and bool((named == np.arange(len(named))).all())
     if positions or named.min() < 0 or named.max() >= MOST_CLASSES:
         return None
-    return Targets(CLASSES, named.astype(np.float64), x.detach().argmax(1).cpu().numpy() == named)
+    return Targets(CLASSES, named.astype(np.float64))
 
 
 def _one_hot(y: torch.Tensor) -> Array | None:

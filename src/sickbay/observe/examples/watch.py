@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sickbay.observe.examples.book import Book
+from sickbay.observe.examples.book import MOST_INDICES, Book
 from sickbay.observe.examples.rows import tensors_of
 from sickbay.observe.examples.scores import ScoreBook
 from sickbay.observe.examples.study import studied
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_BOOKS = 4
 EVALUATION_ROWS = 1000
+IDLE, SELDOM = 8, 8
+"""After so many batches without a new sample, one in so many is looked at."""
 MOST_BATCHES = 1000
 """Of an evaluation that computes its loss once for all of them."""
 
@@ -56,12 +58,18 @@ class ExampleWatch(Observer):
         """Forward passes of raw inputs since the newest loss."""
         self.scores = ScoreBook()
         self.paired: Pair | None = None
+        self.idle = 0
+        """Batches in a row that held nothing new."""
         self.several = False
         """This step's loss compares with several targets."""
         self.loaders: set[int] = set()
         """Those that gave a batch since the newest forward pass,"""
         self.given: set[int] = set()
         """...and before it."""
+        self.parts: dict[int, Array] = {}
+        """For loaders of a part of a data set, the part's indices in the whole,"""
+        self.part: Array | None = None
+        """...for the newest batch."""
         self.evaluated: list[tuple[Book, Array]] = []
         """What was evaluated since the newest loss without gradients; let go when training goes on."""
 
@@ -69,9 +77,16 @@ class ExampleWatch(Observer):
 
     @property
     def _looking(self) -> bool:
-        return self.session.step < EVERY_STEPS or self.session.sampled
+        step = self.session.step
+        return (step < EVERY_STEPS and (self.idle < IDLE or step % SELDOM == 0)) or self.session.sampled
 
-    def batch_loaded(self, *_: Any) -> None:
+    def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
+        self.parts.pop(id(iterator), None)
+        if (part := _part_of(getattr(loader, "dataset", None))) is not None:
+            self.parts = dict([*self.parts.items()][-MOST_BOOKS:]) | {id(iterator): part}
+
+    def batch_loaded(self, iterator: Any, *_: Any) -> None:
+        self.part = self.parts.get(id(iterator))
         if self.session.loader is not None:
             self.loaders.add(self.session.loader)
 
@@ -105,6 +120,12 @@ class ExampleWatch(Observer):
             self._train(pair)
             self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
 
+    def stepped(self, *_: Any) -> None:
+        if not self.session.loads_ahead:  # else the newest batch is the next step's
+            self.loaders = set()
+
+    napped = stepped
+
     def woke(self) -> None:
         self._forget()
 
@@ -127,6 +148,7 @@ class ExampleWatch(Observer):
         if tensors := self._inputs(pair.forward, size, pair.target):
             book.loader = next(iter(self.given)) if len(self.given) == 1 else None
             book.take(tensors, pair.targets, self._indices(size) if book.loader is not None else None)
+            self.idle = book.idle
 
     def _inputs(self, forward: ForwardCall, size: int, target: torch.Tensor | None) -> list[torch.Tensor]:
         found = tensors_of((*forward.args, *forward.kwargs.values()), size, target)
@@ -138,7 +160,9 @@ class ExampleWatch(Observer):
         if not isinstance(known, (list, tuple)) or len(known) != size:
             return None
         numbers = np.array(known)
-        return numbers if numbers.dtype.kind == "i" and numbers.ndim == 1 and numbers.min() >= 0 else None
+        if numbers.dtype.kind != "i" or numbers.ndim != 1 or numbers.min() < 0:
+            return None
+        return numbers if self.part is None else self.part[numbers]
 
     # -- evaluation ---------------------------------------------------------------------------------------------
 
@@ -177,3 +201,15 @@ class ExampleWatch(Observer):
         self._forget()
         if (fact := studied(self)) is not None:
             self.session.writer.fact("data_probe", fact)
+
+
+def _part_of(data: Any) -> Array | None:
+    """Of a `Subset` (as random_split makes), its samples' indices in the whole data set."""
+    part: Array | None = None
+    for _ in range(4):
+        if not isinstance(data, torch.utils.data.Subset) or len(data) > MOST_INDICES:
+            break
+        indices = np.asarray(data.indices)
+        part = indices if part is None else indices[part]
+        data = data.dataset
+    return part

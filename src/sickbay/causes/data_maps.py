@@ -1,0 +1,204 @@
+"""How evaluation's inputs differ from training's, and the one map from one to the other where there is one: a factor, a shift, reversed channels, other ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sickbay.facts import DataProbe, EvaluationData, FeatureScale
+from sickbay.nouns import Place
+
+ROWS = 20
+SHIFT, WIDER = 1.0, 3.0
+"""A feature's mean outside of its own spread, or its spread three times larger or smaller: augmentation and chance do neither to most features."""
+MOST = 0.6
+"""...of the features that vary."""
+FACTOR, ALIKE = 1.8, 0.15
+"""A factor that all features share (to 15 %, which is what spreads of some hundred rows differ by) is a map also if it is smaller."""
+FEWEST = 8
+"""Features, for that."""
+PIXEL = 255.0
+ERRORS = 5.0
+"""Standard errors by which channels must differ before they are compared in opposite order."""
+RENAMED, FITS = 0.3, 0.7
+"""How many more of evaluation's labels are told from training's samples once its classes are called otherwise, and how many must be then."""
+FAR, SAME_SHARES = 0.25, 0.5
+"""Part of the tokens that would have to change, beyond chance: texts of two times or two authors differ by a tenth or two. With other ids for the same words, the
+shares themselves (sorted) explain less than half of it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is different, in words, and what to do about it."""
+
+    text: str
+    cure: str
+    snippet: str
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and spread of the features that vary, of training (a) and evaluation (b)."""
+
+    mean_a: np.ndarray
+    std_a: np.ndarray
+    mean_b: np.ndarray
+    std_b: np.ndarray
+    rows: int
+
+    @property
+    def ratio(self) -> np.ndarray:
+        return np.asarray(np.maximum(self.std_b, 1e-12) / np.maximum(self.std_a, 1e-12))
+
+
+def difference(data: EvaluationData) -> Difference | None:
+    """How evaluation differs from training; None if it does not."""
+    m = _moments(data)
+    if m is None:
+        return None
+    shifted = np.abs(m.mean_b - m.mean_a) > SHIFT * np.maximum(np.maximum(m.std_a, 1e-12), m.std_b)
+    scaled = (m.ratio > WIDER) | (m.ratio < 1 / WIDER)
+    far = bool((shifted | scaled).mean() >= MOST)
+    shared = _shared(m)
+    named = shared or (_standardised(m) if far else None) or _reversed(data)
+    if named is None and not far:
+        return None
+    spread = (
+        f"spread {np.median(m.std_b):.3g} instead of {np.median(m.std_a):.3g}, mean {np.median(m.mean_b):.3g} instead of {np.median(m.mean_a):.3g}"
+    )
+    text = f"lies elsewhere than what was trained on: {spread} (medians over {len(m.std_a)} features)"
+    return Difference(f"{text}; {named.text}", named.cure, named.snippet) if named is not None else replace(SAME, text=text)
+
+
+SAME = Difference(
+    "",
+    "prepare validation data with the same function, and the same numbers, as training data",
+    "x_val = (x_val - train_mean) / train_std  # the numbers of the training set",
+)
+
+
+def _moments(data: EvaluationData) -> Moments | None:
+    a, b = data.train, data.evaluation
+    if a is None or b is None or not data.same_shape or min(a.rows, b.rows) < ROWS or len(a.mean) != len(b.mean):
+        return None
+    mean_a, std_a, mean_b, std_b = (np.array(v) for v in (a.mean, a.std, b.mean, b.std))
+    varies = (std_a > 1e-6 * _size(a)) | (std_b > 1e-6 * _size(b))
+    if varies.sum() < 2:
+        return None
+    return Moments(mean_a[varies], std_a[varies], mean_b[varies], std_b[varies], min(a.rows, b.rows))
+
+
+def _size(scale: FeatureScale) -> float:
+    return max(abs(scale.minimum), abs(scale.maximum), 1e-12)
+
+
+def _shared(m: Moments) -> Difference | None:
+    """The factor (and shift) that all features share, where there is one."""
+    factor = float(np.median(m.ratio))
+    shared = float(np.median(np.abs(np.log(m.ratio / factor)))) < ALIKE and max(factor, 1 / factor) > FACTOR
+    close = 0.25 * factor * float(np.median(m.std_a)) + 2 * float(np.median(m.std_b)) / np.sqrt(m.rows)
+    shift = float(np.median(m.mean_b - factor * m.mean_a))
+    if not shared or len(m.ratio) < FEWEST or float(np.median(np.abs(m.mean_b - factor * m.mean_a - shift))) > close:
+        return None
+    if abs(shift) < close:
+        return _times(factor)
+    if _standardised(m) is not None:
+        return None
+    text = f"it is the same data times {factor:.3g} plus {shift:.3g}"
+    return Difference(text, "apply the same normalisation to both", f"x_val = (x_val - {shift:.4g}) / {factor:.4g}  # what training data has had")
+
+
+def _standardised(m: Moments) -> Difference | None:
+    if _standard(m.mean_a, m.std_a) and not _standard(m.mean_b, m.std_b):
+        return Difference(
+            "training data is standardised, this is not", "standardise validation data too, with training's mean and spread", SAME.snippet
+        )
+    if _standard(m.mean_b, m.std_b) and not _standard(m.mean_a, m.std_a):
+        return Difference(
+            "this is standardised, training data is not", "prepare both in the same way: standardise training data too, or neither", SAME.snippet
+        )
+    return None
+
+
+def _times(factor: float) -> Difference:
+    if abs(factor / PIXEL - 1) < ALIKE:
+        return Difference(
+            "it is the same data times 255: validation is not divided by 255", "divide validation data by 255 too", "x_val = x_val / 255"
+        )
+    if abs(factor * PIXEL - 1) < ALIKE:
+        return Difference(
+            "it is the same data divided by 255, which training data is not", "divide both by 255, or neither, and once", "x_train = x_train / 255"
+        )
+    return Difference(f"it is the same data times {factor:.3g}", "bring both to one scale with the same numbers", f"x_val = x_val / {factor:.4g}")
+
+
+def _standard(mean: np.ndarray, std: np.ndarray) -> bool:
+    """Mean near 0 and spread near 1, for most features."""
+    return float(np.median(np.abs(mean))) < 0.2 and 0.6 < float(np.median(std)) < 1.6
+
+
+def _reversed(data: EvaluationData) -> Difference | None:
+    """Channels in opposite order (RGB and BGR): the means of three channels fit when they are read backwards, and do not as they are."""
+    a, b = data.train, data.evaluation
+    if a is None or b is None or len(data.shape) != 3 or len(a.mean) != len(b.mean) or min(a.rows, b.rows) < ROWS:
+        return None
+    channels = _channels(data.shape, len(a.mean))
+    if channels is None:
+        return None
+    mean_a, mean_b = (np.array([np.mean(np.array(s.mean)[channels == c]) for c in range(3)]) for s in (a, b))
+    error = float(np.median(a.std)) / np.sqrt(min(a.rows, b.rows))
+    as_is, backwards = float(np.abs(mean_b - mean_a).max()), float(np.abs(mean_b - mean_a[::-1]).max())
+    if as_is < ERRORS * error or backwards > 0.25 * as_is:
+        return None
+    told = ", ".join(f"{v:.2g}" for v in mean_b), ", ".join(f"{v:.2g}" for v in mean_a)
+    return Difference(
+        f"its channels are reversed: their means are {told[0]}; in training they are {told[1]}",
+        "read images in one channel order (RGB) everywhere",
+        "x_val = x_val.flip(1)  # BGR to RGB",
+    )
+
+
+def _channels(shape: tuple[int, ...], features: int) -> np.ndarray | None:
+    """The channel of each recorded feature (evenly spread ones, see observe/keys.py)."""
+    total = int(np.prod(shape))
+    places = np.arange(features) * -(-total // 96)
+    if shape[0] == 3:
+        found = places // (shape[1] * shape[2])
+    elif shape[2] == 3:
+        found = places % 3
+    else:
+        return None
+    return found if all((found == c).any() for c in range(3)) else None
+
+
+def other_words(data: EvaluationData) -> Difference | None:
+    """The same words under other ids."""
+    w = data.words
+    if w is None or w.distance - w.by_chance < FAR or w.in_order - w.by_chance > SAME_SHARES * (w.distance - w.by_chance):
+        return None
+    text = (
+        f"is numbered otherwise than what was trained on: {100 * w.distance:.0f} % of the ids at each position would have to change to make both alike (by chance {100 * w.by_chance:.0f} %), "
+        f"while the shares themselves agree in order of size ({100 * w.in_order:.0f} %): the same words or categories have other ids"
+    )
+    return Difference(
+        text,
+        "build the vocabulary (or the category codes) once, from training data, and use it for validation too",
+        "vocab = build_vocab(train_texts)  # once\nval_ids = encode(val_texts, vocab)",
+    )
+
+
+def other_names(probe: DataProbe | None) -> tuple[Difference, Place | None] | None:
+    """The same classes under other numbers."""
+    for e in probe.evaluations if probe is not None else ():
+        r = e.renamed
+        if r is not None and r.names and r.renamed > FITS and r.renamed - r.right > RENAMED:
+            names = ", ".join(f"{a} is {b}" for a, b in r.names[:4])
+            text = (
+                f"numbers its classes otherwise than training does: the training samples that resemble them most tell {100 * r.right:.0f} % of {r.rows:,} labels as they are, "
+                f"and {100 * r.renamed:.0f} % under other numbers (training's {names})"
+            )
+            return Difference(
+                text, "number the classes once, from training data, and use that for validation too", "classes = sorted(set(train_labels))  # once"
+            ), e.called_from or e.place
+    return None

@@ -1,0 +1,101 @@
+"""small-validation-set, majority-class-predictor and miscalibrated: what scores on evaluation data are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sickbay.facts import Calibration, DataProbe, Evaluation, LabelOrder, Loader
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+
+LINE = Place("/x/train.py", 40, None, "val_loss = criterion(out, y_val)")
+CHOOSES = {"/x/train.py": "for epoch in range(20):\n    if acc > best_acc:\n        best_acc = acc\n"}
+STEPS = np.arange(19, 400, 20)
+JUMPING = 0.8 + np.array([-0.05, 0.0, 0.04, -0.04, 0.05, 0.0, -0.05, 0.04, 0.0, 0.05] * 2)
+
+
+def evaluated(accuracy: Any, samples: int, sources: dict[str, str] = CHOOSES, training: int = 1500, **facts: Any) -> Record:
+    loaders = [Loader(index=0, role="train", samples=training), Loader(index=1, role="eval", samples=samples, iterated_at=LINE)]
+    evaluations = [Evaluation(index=0, loader=1, samples=samples, passes=len(accuracy), place=LINE)]
+    series = {"loss/train": falling(0.7, 0.3, 400), "accuracy/eval": (STEPS, np.asarray(accuracy))}
+    return make_record(series=series, sources=sources, **{"loaders": loaders, "evaluations": evaluations} | facts)
+
+
+class TestSmallValidationSet(CauseTestCase):
+    cause = "small-validation-set"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield evaluated(JUMPING, 24)
+        yield evaluated(JUMPING, 24, {"/x/train.py": "stop = EarlyStopping(patience=5)\n"})
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "nothing is chosen by it", evaluated(JUMPING, 24, {"/x/train.py": "print(acc)\n"})
+        yield "a few hundred samples", evaluated(JUMPING, 360)
+        yield "a small data set", evaluated(JUMPING, 24, training=120)
+        yield "the model really improves", evaluated(np.linspace(0.3, 0.95, 20), 24)
+        yield "perfect throughout", evaluated(np.ones(20), 24)
+        larger = [Evaluation(index=0, loader=1, samples=24, passes=20), Evaluation(index=1, loader=2, samples=800, passes=20)]
+        yield "another evaluation, of many samples", evaluated(JUMPING, 24, evaluations=larger)
+
+
+def predicting(shares: list[float], histogram: tuple[int, ...] = (400, 300, 300), steps: int = 200, **changes: Any) -> Record:
+    labels = LabelOrder(classes=len(histogram), histogram=histogram, batches=40, place=LINE)
+    predicted = {str(i): np.full(10, share) for i, share in enumerate(shares)}
+    return make_record(series={"loss/train": np.full(steps, 1.09)}, families={"predicted_share/train": predicted}, labels=labels, **changes)
+
+
+class TestMajorityClassPredictor(CauseTestCase):
+    cause = "majority-class-predictor"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield predicting([1.0, 0.0, 0.0])
+        yield predicting([0.0, 0.995, 0.005])
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "all classes are predicted", predicting([0.5, 0.3, 0.2])
+        yield "one class has nearly all labels, too", predicting([1.0, 0.0, 0.0], (950, 30, 20))
+        yield "the first steps", predicting([1.0, 0.0, 0.0], steps=20)
+
+
+def sure(text: str = "criterion(out, y_val)", sources: dict[str, str] | None = None, **changes: Any) -> Record:
+    given = {
+        "rows": 800,
+        "classes": 5,
+        "accuracy": 0.8,
+        "confidence": 0.99,
+        "error": 0.19,
+        "by_chance": 0.03,
+        "loss": 2.0,
+        "loss_tempered": 0.6,
+        "temperature": 7.0,
+    }
+    labels = LabelOrder(classes=5, histogram=(300,) * 5, batches=40, place=LINE)
+    told = Calibration(**given | {"place": LINE, "texts": (text,)} | changes)
+    return make_record(series={"loss/train": falling(1.6, 0.5, 200)}, labels=labels, data_probe=DataProbe(calibration=(told,)), sources=sources or {})
+
+
+class TestMiscalibrated(CauseTestCase):
+    cause = "miscalibrated"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield sure()
+        yield sure(confidence=0.4, error=0.4)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "a few points, as most networks", sure(confidence=0.86, error=0.06, loss=0.8, loss_tempered=0.7)
+        yield "a small validation set", sure(rows=120, by_chance=0.08)
+        yield "within chance", sure(by_chance=0.1)
+        yield "a model that knows nothing", sure(accuracy=0.25)
+        yield "training data", sure("criterion(model(x_train), y_train)")
+        yield "less sure on purpose", sure(confidence=0.4, error=0.4, sources={"/x/train.py": "nn.CrossEntropyLoss(label_smoothing=0.5)"})
+
+
+def test_the_temperature_is_in_the_fix() -> None:
+    assert "logits / 7," in assert_suspects(sure(), "miscalibrated").fix.diff

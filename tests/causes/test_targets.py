@@ -1,0 +1,140 @@
+"""misaligned-labels, label-noise and target-leakage: whether targets follow from inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sickbay.facts import Column, DataProbe, EvaluatedExamples, Evaluation, Head, LabelOrder, Loader, Loss, Offset, Relation, Suspects
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+
+LINE = Place("/x/train.py", 30, None, "loss = criterion(model(x), y)")
+HEAD = Head(function="cross_entropy", reduction="mean", classes=10, target_dtype="int64")
+LABELS = LabelOrder(classes=10, histogram=(200,) * 10, batches=40, place=LINE)
+CHANCE = float(np.log(10))
+UNRELATED = Relation(rows=1400, score=0.11, chance=0.1, spread=0.008, beyond=0.9, majority=0.11, method="neighbours")
+RELATED = Relation(rows=1400, score=0.97, chance=0.1, spread=0.008, beyond=180.0, majority=0.11, method="neighbours")
+
+
+def probe(**changes: Any) -> DataProbe:
+    return DataProbe(**{"kind": "table", "targets": "classes", "classes": 10, "features": 64, "place": LINE, "relation": UNRELATED} | changes)
+
+
+def run(data: DataProbe, train: Any = None, accuracy: float = 0.1, validation: float = CHANCE + 0.1, **changes: Any) -> Record:
+    """200 training steps, evaluated ten times on 400 samples."""
+    steps = np.arange(19, 200, 20)
+    facts: dict[str, Any] = {
+        "losses": [Loss(index=0, heads=(HEAD,))],
+        "labels": LABELS,
+        "evaluations": [Evaluation(index=0, samples=400, passes=10)],
+    }
+    series = {
+        "loss/train": falling(CHANCE, 0.3, 200) if train is None else train,
+        "loss/eval": (steps, np.full(10, validation)),
+        "accuracy/eval": (steps, np.full(10, accuracy)),
+    }
+    return make_record(series=series, data_probe=data, **facts | changes)
+
+
+class TestMisalignedLabels(CauseTestCase):
+    cause = "misaligned-labels"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(probe())
+        yield run(probe(kind="image"))
+        yield run(probe(), train=np.full(200, CHANCE))
+        yield run(probe(kind="image", evaluations=(EvaluatedExamples(relation=RELATED),)))
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "targets follow from inputs", run(probe(relation=RELATED))
+        yield "too hard for simple means, not for the model", run(probe(), accuracy=0.8, validation=0.6)
+        yield "too few rows to say", run(probe(relation=Relation(rows=100, score=0.1, chance=0.1, beyond=0.1, majority=0.1)))
+        yield "targets that a model makes", run(probe(again=5000, changed=4900))
+        made_up = {"/x/train.py": "x = torch.randn(64, 10)\ny = torch.randint(0, 10, (64,))\n"}
+        yield "random numbers to measure speed with", run(probe(noise_inputs=True), sources=made_up)
+        yield "a model that has seen too little yet, on images", run(probe(kind="image"), train=falling(CHANCE, 2.1, 200))
+
+
+def test_a_shift_is_proof_and_is_named() -> None:
+    suspicion = assert_suspects(run(probe(offset=Offset(by=-1, relation=RELATED))), "misaligned-labels", "proven")
+    assert "97 % when each sample takes the label 1 place after its own" in suspicion.evidence[0].text
+    assert suspicion.fix.diff == "x, y = x[:-1], y[1:]"
+    suspicion = assert_suspects(run(probe(offset=Offset(reversed=True, relation=RELATED))), "misaligned-labels", "proven")
+    assert "opposite order" in suspicion.evidence[0].text
+
+
+def test_labels_that_change_from_epoch_to_epoch_are_proof() -> None:
+    record = run(probe(again=5000, changed=4500), train=np.full(200, CHANCE))
+    assert "90 % had another label" in assert_suspects(record, "misaligned-labels", "proven").evidence[0].text
+
+
+def test_numbers_that_do_not_follow() -> None:
+    relation = Relation(rows=900, score=-0.1, spread=0.03, beyond=0.4, method="linear")
+    data = probe(targets="numbers", classes=0, relation=relation, variance=1.0)
+    head = Head(function="mse_loss", reduction="mean")
+    record = run(data, train=falling(1.0, 0.2, 200), validation=1.3, losses=[Loss(index=0, heads=(head,))], labels=None)
+    assert "explains 0 % of the targets' variance" in assert_suspects(record, "misaligned-labels", "likely").evidence[0].text
+
+
+def suspects(**changes: Any) -> Suspects:
+    given = {
+        "rows": 1400,
+        "known": 1400,
+        "odd": 300,
+        "margin": 0.5,
+        "deep": 420,
+        "deep_odd": 85,
+        "most": 840,
+        "most_odd": 170,
+        "count": 240,
+        "indices": (7, 11, 19),
+    }
+    return Suspects(**given | changes)
+
+
+class TestLabelNoise(CauseTestCase):
+    cause = "label-noise"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(probe(relation=RELATED, suspects=suspects()), accuracy=0.8)
+        yield run(probe(relation=RELATED, suspects=suspects(margin=0.75, odd=90, most_odd=50, deep_odd=22)), accuracy=0.8)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "clean labels", run(probe(relation=RELATED, suspects=suspects(odd=15, deep_odd=0, most_odd=1, margin=0.85)))
+        yield "classes that overlap", run(probe(relation=RELATED, suspects=suspects(odd=420, deep_odd=56, most_odd=190, margin=0.49)))
+        yield "a task that a smooth map does not grasp", run(probe(relation=RELATED, suspects=suspects(odd=580, deep_odd=370, margin=0.2)))
+        yield "a few odd labels", run(probe(relation=RELATED, suspects=suspects(odd=40, deep_odd=8, most_odd=20, margin=0.8)))
+        yield "too few samples", run(probe(relation=RELATED, suspects=suspects(deep=30, deep_odd=6)))
+
+
+def test_suspects_are_named_by_their_index() -> None:
+    loader = Loader(index=0, role="train", variable="train_loader", dataset="Subset")
+    suspicion = assert_suspects(run(probe(relation=RELATED, suspects=suspects(), loader=0), loaders=[loader]), "label-noise")
+    assert "(train_loader.dataset.dataset)" in suspicion.evidence[0].text and "samples 7, 11, 19" in suspicion.evidence[1].text
+    assert "suspects = {7, 11, 19}" in suspicion.fix.diff
+
+
+def column(**changes: Any) -> Column:
+    return Column(**{"column": 3, "columns": 8, "score": 0.995, "others": 0.8, "next_best": 0.7, "chance": 0.6} | changes)
+
+
+class TestTargetLeakage(CauseTestCase):
+    cause = "target-leakage"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(probe(relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "no column is good enough", run(probe(relation=RELATED, column=column(score=0.96)), accuracy=0.99, validation=0.02)
+        yield "an easy task: the others do as well", run(probe(relation=RELATED, column=column(others=0.99)), accuracy=0.99, validation=0.02)
+        yield "an easy task: two good columns", run(probe(relation=RELATED, column=column(next_best=0.95)), accuracy=0.99, validation=0.02)
+        yield "a task of one column", run(probe(relation=RELATED, column=column(others=0.61)), accuracy=0.99, validation=0.02)
+        yield "pixels", run(probe(kind="image", relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
+        yield "validation does not profit", run(probe(relation=RELATED, column=column()))
