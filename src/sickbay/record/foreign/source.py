@@ -54,7 +54,8 @@ class Source:
             if len(rest) > LONGEST_LINE:
                 rest = rest[-1000:]
             if cut:
-                yield text[:cut].replace("\r\n", "\n")
+                block = text[:cut]
+                yield block.replace("\r\n", "\n") if "\r" in block else block
         if rest:
             yield rest.removesuffix("\r") + "\n"
 

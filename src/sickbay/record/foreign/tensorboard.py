@@ -91,8 +91,7 @@ def by_step(sheet: Sheet) -> Sheet:
 
 def _column(rows: NDArray[Any], values: NDArray[np.float64]) -> Column:
     column = Column()
-    column.rows.extend(rows.tolist())
-    column.values.extend(values.tolist())
+    column.extend(np.asarray(rows, np.int64), np.asarray(values, np.float64))
     return column
 
 
