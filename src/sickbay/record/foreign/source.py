@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sickbay.errors import LogError
+from sickbay.record.foreign.progress import tell
 
 HEAD = 256 * 1024
 CHUNK = 1 << 20
@@ -35,11 +36,12 @@ class Source:
         decoder = codecs.getincrementaldecoder(self.encoding)("replace")
         try:
             with self.path.open("rb") as f:
-                first = True
+                done = 0
                 while raw := f.read(CHUNK):
                     text = decoder.decode(raw)
-                    yield text.lstrip("\ufeff") if first else text
-                    first = False
+                    yield text if done else text.lstrip("\ufeff")
+                    done += len(raw)
+                    tell(self.path, done, self.size)
                 yield decoder.decode(b"", final=True)
         except OSError as e:
             raise unreadable(self.path, e) from e
