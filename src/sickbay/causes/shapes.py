@@ -4,10 +4,10 @@
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
+| `oscillating` | sign `oscillating-loss` | undecided |
 | `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
-| `oscillating` | sign `oscillating-loss` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
 | `too-short` | fewer than three values | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
@@ -37,10 +37,10 @@ BY_SIGN = {
     "diverging-loss": "diverged-nan",
     "nonfinite-gradient": "diverged-nan",
     "overfitting": "overfitting",
+    "oscillating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
     "loss-spikes": "spikes",
     "val-flat-from-start": "train-val-mismatch",
-    "oscillating-loss": "oscillating",
     "early-plateau": "plateau",
 }
 """In the order of how much they say: a run that diverged is not also flat, one that overfits may well have spiked before."""
