@@ -1,7 +1,8 @@
 """# The learning rate is too large
 
 Each step overshoots by more than the one before, and the loss climbs instead of falling: here a linear
-model that reads the value of a digit, with twice the rate at which it would still learn. In milder cases the loss jumps once, early, and then stays at the level of guessing.
+model that reads the value of a digit, with half as much again as the rate at which it
+would still learn. In milder cases the loss jumps once, early, and then stays at the level of guessing.
 
 A tenth of the rate is the first thing to try; it costs one run and tells at once.
 """

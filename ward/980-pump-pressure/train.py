@@ -25,4 +25,4 @@ def fit(model, data, valid, max_steps, lr):
 
 torch.manual_seed(2)
 model = torch.nn.Sequential(torch.nn.Linear(10, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
-fit(model, pumps(2000, 1), pumps(500, 2), max_steps=30, lr=8e-4)
+fit(model, pumps(2000, 1), pumps(500, 2), max_steps=25, lr=8e-4)
