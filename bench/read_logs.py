@@ -1,4 +1,5 @@
-"""How fast logs of other tools are read, and in how much memory: a CSV table and a text log, beside `csv` and pandas on the same file.
+"""How fast logs of other tools are read, and in how much memory: a CSV table and a text log, beside `csv` and pandas on the same file;
+and a TensorBoard file of 1,000 tags beside TensorBoard's own reader (where it is installed).
 
     python bench/read_logs.py [MEGABYTES] [FOLDER]
 
@@ -9,11 +10,14 @@ from __future__ import annotations
 
 import math
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from sickbay.record.foreign.tensorboard import masked
 
 READERS = {
     "sickbay, csv": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
@@ -21,8 +25,16 @@ READERS = {
     "csv, rows only": "import csv; print(sum(1 for _ in csv.reader(open(PATH))))",
     "csv, to floats": "import csv\nrows = csv.reader(open(PATH)); next(rows); a = [list(map(float, r)) for r in rows]; print(len(a))",
     "pandas": "import pandas; print(len(pandas.read_csv(PATH)))",
+    "sickbay, text with diagnosis": "from pathlib import Path; from sickbay.record.foreign import read_log; from sickbay.conclude import diagnose; print(diagnose(read_log(Path(PATH))[0]).verdict)",
     "sickbay, text": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
 }
+
+EVENT_READERS = {
+    "sickbay, tensorboard": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
+    "tensorboard's own": "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\n"
+    "e = EventAccumulator(PATH, size_guidance={'scalars': 0}); e.Reload(); print(sum(len(e.Scalars(t)) for t in e.Tags()['scalars']))",
+}
+TAGS, EVENT_STEPS = 1000, 100
 
 
 def write_csv(path: Path, size: int) -> None:
@@ -52,6 +64,28 @@ def write_text(path: Path, size: int) -> None:
             step += 10_000
 
 
+def write_events(path: Path) -> None:
+    """One scalar per event, as SummaryWriter writes them."""
+
+    def varint(value: int) -> bytes:
+        return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + varint(value >> 7)
+
+    def field(number: int, data: bytes) -> bytes:
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    def frame(data: bytes) -> bytes:
+        length = struct.pack("<Q", len(data))
+        return length + struct.pack("<I", masked(length)) + data + struct.pack("<I", masked(data))
+
+    with path.open("wb") as f:
+        f.write(frame(b"\x09" + struct.pack("<d", 1.7e9) + field(3, b"brain.Event:2")))
+        for step in range(EVENT_STEPS):
+            for k in range(TAGS):
+                tag = f"layer_{k}/weight_norm" if k else "loss/train"
+                value = field(1, tag.encode()) + varint(2 << 3 | 5) + struct.pack("<f", k + 2 / (1 + step))
+                f.write(frame(b"\x09" + struct.pack("<d", 1.7e9 + step) + varint(2 << 3) + varint(step) + field(5, field(1, value))))
+
+
 def measure(code: str, path: Path) -> tuple[float, float] | None:
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", f"PATH = {str(path)!r}\n{code}"], capture_output=True, text=True, check=False)
@@ -64,19 +98,24 @@ def measure(code: str, path: Path) -> tuple[float, float] | None:
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
-        table, text = Path(folder, "metrics.csv"), Path(folder, "train.log")
+        table, text, events = Path(folder, "metrics.csv"), Path(folder, "train.log"), Path(folder, "events.out.tfevents.1.host")
         write_csv(table, megabytes * 10**6)
         write_text(text, megabytes * 10**6)
+        write_events(events)
         print(f"{'reader':30} {'seconds':>8} {'MB/s':>8} {'peak MB so far':>15}")
-        for name, code in sorted(
-            READERS.items(), key=lambda item: "floats" in item[0] or "pandas" in item[0]
-        ):  # the hungry ones last: peaks only grow
-            path = text if "text" in name else table
-            found = measure(code, path)
-            if found is None:
-                print(f"{name:30} not installed")
-            else:
-                print(f"{name:30} {found[0]:8.2f} {path.stat().st_size / 1e6 / found[0]:8.1f} {found[1]:15.0f}")
+        for name, code in EVENT_READERS.items():
+            show(name, code, events)
+        # The hungry ones last: peaks only grow.
+        for name, code in sorted(READERS.items(), key=lambda item: "floats" in item[0] or "pandas" in item[0]):
+            show(name, code, text if "text" in name else table)
+
+
+def show(name: str, code: str, path: Path) -> None:
+    found = measure(code, path)
+    if found is None:
+        print(f"{name:30} not installed")
+    else:
+        print(f"{name:30} {found[0]:8.2f} {path.stat().st_size / 1e6 / found[0]:8.1f} {found[1]:15.0f}")
 
 
 if __name__ == "__main__":

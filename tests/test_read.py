@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from pathlib import Path
@@ -10,9 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from rich.console import Console
+from rich.progress import Progress
 
 from record.foreign.styles import table
-from sickbay.cli import cli
+from sickbay.cli import cli, reading
+from sickbay.record.foreign import read_logs
+from sickbay.record.foreign.progress import listening
 from sickbay.report import document
 
 
@@ -79,3 +84,18 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"PK\x03\x04" + bytes(50))
     result = run(tmp_path / "x.bin")
     assert result.exit_code == 2 and result.output.count("\n") == 1 and "zip archive" in result.output
+
+
+def test_long_reading_is_shown_and_short_reading_is_not(overfits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    bar = reading.Bar()
+    monkeypatch.setattr(reading, "_progress", lambda: Progress(console=Console(file=io.StringIO(), force_terminal=True)))
+    with listening(bar):
+        read_logs([overfits])
+        drawn.append("short" if bar.progress is None else "shown")
+        bar.started -= reading.PATIENCE
+        read_logs([overfits])
+        drawn.append("short" if bar.progress is None else "shown")
+    bar.close()
+    assert drawn == ["short", "shown"]
+    assert bar.progress is not None and bar.progress.tasks[0].percentage == 100

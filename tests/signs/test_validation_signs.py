@@ -50,8 +50,8 @@ def test_rising_with_a_training_loss_that_rises_too_is_not_memorising() -> None:
     assert "val-rising" not in names(run(turned(0.8, 1.6), train=np.linspace(1.0, 1.2, 400)))
 
 
-def test_validation_below_training_shows_nothing() -> None:
-    assert not names(run(np.linspace(0.6, 0.1, len(EVALS)), train=falling(2.3, 0.4, 400)))
+def test_validation_below_training_is_seen_and_nothing_else() -> None:
+    assert names(run(np.linspace(0.6, 0.1, len(EVALS)), train=falling(2.3, 0.4, 400))) == {"val-below-train"}
 
 
 def test_a_gap_that_widens() -> None:

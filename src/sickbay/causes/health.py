@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sickbay.causes.parameters import mostly_loaded
+from sickbay.causes.remarks import validation_easier
 from sickbay.causes.shapes import first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
@@ -80,7 +81,7 @@ def unclear(record: Record) -> str:
 
 def describe(record: Record, signs: Signs) -> str:
     """Why a run is called healthy, in numbers."""
-    return f"{_losses(record)}; {_ranges(record)}"
+    return "; ".join(filter(None, (_losses(record), _ranges(record), validation_easier(record, signs))))
 
 
 def _losses(record: Record) -> str:

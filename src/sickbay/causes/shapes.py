@@ -4,10 +4,10 @@
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
+| `oscillating` | sign `oscillating-loss` | undecided |
 | `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
-| `oscillating` | sign `oscillating-loss` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
 | `too-short` | fewer than three values | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
@@ -28,10 +28,8 @@ from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, drift, end, fall, fell, trend_share
 from sickbay.signs.losses import adversarial, judged_losses, training_losses
-from sickbay.signs.validation import comparisons
 
 FEWEST = 3
-MOSTLY = 0.8
 STILL_FALLING = 0.3
 ROSE = 0.2
 BY_SIGN = {
@@ -39,10 +37,10 @@ BY_SIGN = {
     "diverging-loss": "diverged-nan",
     "nonfinite-gradient": "diverged-nan",
     "overfitting": "overfitting",
+    "oscillating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
     "loss-spikes": "spikes",
     "val-flat-from-start": "train-val-mismatch",
-    "oscillating-loss": "oscillating",
     "early-plateau": "plateau",
 }
 """In the order of how much they say: a run that diverged is not also flat, one that overfits may well have spiked before."""
@@ -55,7 +53,7 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
         found = (
             ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["overfitting"] if turned_alone(record) else ["unclear"]
         )
-    return tuple(dict.fromkeys([*found, *_besides(record)]))
+    return tuple(dict.fromkeys([*found, *_besides(record, signs)]))
 
 
 def told(signs: Signs) -> tuple[Sign, ...]:
@@ -100,11 +98,9 @@ def _points(record: Record) -> int:
     )
 
 
-def _besides(record: Record) -> Iterator[str]:
-    for c in comparisons(record):
-        with np.errstate(invalid="ignore"):
-            if c.comparable and float(np.mean(c.validation.values < c.train_level)) > MOSTLY:
-                yield "validation-easier-than-training"
+def _besides(record: Record, signs: Signs) -> Iterator[str]:
+    if signs.has("val-below-train"):
+        yield "validation-easier-than-training"
     curves = [c for c, _ in training_losses(record)] + [curve(s) for s in record.series_like("loss/eval")]
     if curves and all(len(c) >= FEWEST and c.nonfinite == 0 and trend_share(c) > STILL_FALLING for c in curves):
         yield "underfitting-short-training"

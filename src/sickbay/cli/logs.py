@@ -45,8 +45,10 @@ def read(paths: tuple[str, ...], pairs: tuple[str, ...], json_file: str | None, 
     training loop printed are told apart by their content. A file that holds several runs is split, and the last one is judged first.
     """
     from sickbay.cli import output
+    from sickbay.cli.reading import shown
 
-    judged = examine(expanded(paths), pairs)
+    with shown():
+        judged = examine(expanded(paths), pairs)
     (diagnosis, record), earlier = judged[0], judged[1:]
     if json_file:
         write_json(judged[0], earlier, json_file)

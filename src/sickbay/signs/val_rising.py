@@ -69,6 +69,8 @@ def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train:
             "train_then": train[0],
             "train_end": train[1],
             "turn": float(turn),
+            "first": float(c.validation.values[0]),
+            "train_first": float(c.train_level[0]),
         },
         text=f"validation loss rises from {best:.4g} at step {steps[turn]} to {last:.4g} while training loss falls from {train[0]:.4g} to {train[1]:.4g}",
     )

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sickbay.nouns import Series
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, curve, drift, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_EVALUATIONS = 5
 """Fewer points have no trend that chance could not give."""
+MOST_EVALUATIONS = 1000
 FEW_EVALUATIONS = 3
 """In a log each stands for an epoch or so; three that rise while training falls say something already."""
 
@@ -36,7 +38,7 @@ def comparisons(record: Record) -> Iterator[Comparison]:
     if train is None:
         return
     for series in record.series_like("loss/eval"):
-        c = curve(series)
+        c = curve(_fewer(series))
         if (
             len(c) >= enough(record, MINIMUM_EVALUATIONS, FEW_EVALUATIONS)
             and (c.nonfinite == 0 or record.facts.log is not None)
@@ -44,6 +46,12 @@ def comparisons(record: Record) -> Iterator[Comparison]:
         ):
             first, untrained = float(c.values[0]), start(train).value
             yield Comparison(c, train, _levels(c, train), max(untrained, first), first < 2.5 * untrained)
+
+
+def _fewer(series: Series) -> Series:
+    """Validation that was logged with every step tells no more than a thousand evaluations do."""
+    every = -(-len(series) // MOST_EVALUATIONS)
+    return series if every <= 1 else Series(series.name, series.steps[::-every][::-1], series.values[::-every][::-1])
 
 
 def _levels(validation: Curve, train: Curve) -> np.ndarray:

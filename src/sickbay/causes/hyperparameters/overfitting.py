@@ -50,6 +50,7 @@ APART = 0.5
 APART_IN_LOGS = 0.8
 CLEAR_RISE = 0.2
 FAR_APART = 3.0
+STANDS_AT, ELSEWHERE = 0.95, 1.25
 STANDS = 0.02
 """Validation improved by less than 2 % over the second half of the run."""
 
@@ -67,7 +68,7 @@ def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     for sign in turns[:1]:
         yield from_sign("strong", sign)
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
-    if not turns and record.facts.log is not None:
+    if not turns and record.facts.log is not None and not signs.has("val-flat-from-start"):
         yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
 
 
@@ -80,6 +81,8 @@ def _turns(signs: Signs, *, logged: bool) -> list[Sign]:
     def memorised(n: Mapping[str, float]) -> bool:
         # A log's first evaluation often comes after a whole epoch, when all that generalises has been learned already.
         learned = n["won"] > LEARNED * (n["best"] + n["won"]) or (logged and n["end"] > (1 + CLEAR_RISE) * n["best"])
+        if logged and n["best"] > STANDS_AT * n["first"] and n["best"] > ELSEWHERE * n["train_first"]:
+            return False  # it never fell, and was far off from the first evaluation on: the data differ
         return learned and n["train_end"] < (APART_IN_LOGS if logged else APART) * n["end"]
 
     return [s for s in signs.named("val-rising") if memorised(s.numbers)]

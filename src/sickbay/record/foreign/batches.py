@@ -21,8 +21,8 @@ class Batch:
     def __init__(self) -> None:
         self.rows: list[int] = []
         self.lines: list[str] = []
-        self.epochs: list[float] = []
-        """Of lines that do not say it themselves; NaN where it is not known."""
+        self.epochs: dict[int, float] = {}
+        """Of rows whose lines do not say it themselves, where it is known."""
 
 
 def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
@@ -34,8 +34,7 @@ def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
             values, known = _numbers([line[a:b] for line in batch.lines])
             parts.setdefault(name, []).append((rows[known], values[known]))
         if batch.epochs:
-            epochs = np.array(batch.epochs)
-            parts.setdefault("epoch", []).append((rows[epochs == epochs], epochs[epochs == epochs]))
+            parts.setdefault("epoch", []).append((np.fromiter(batch.epochs, np.int64), np.fromiter(batch.epochs.values(), np.float64)))
     return {name: _joined(found) for name, found in parts.items()}
 
 

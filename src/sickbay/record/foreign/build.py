@@ -101,6 +101,7 @@ def _series(sheet: Sheet, choice: Choice, stretch: Stretch, name: str, columns: 
         rows, values = rows[inside], values[inside]
     if np.array_equal(rows, stretch.rows):  # in every row of the training loss
         return _thinned(name, stretch.steps, values)
+    rows, values = _fewer(rows, values)
     if name.startswith("loss/train"):
         known = np.isin(rows, stretch.rows)
         if known.any():  # otherwise another loss than the main one: rows of its own
@@ -119,10 +120,15 @@ def _increasing(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]
 
 
 def _thinned(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Series:
-    while len(steps) > MOST_VALUES:
-        chosen = half(np.arange(len(steps)), values)
-        steps, values = steps[chosen], values[chosen]
-    return Series(name, steps, values)
+    places, values = _fewer(np.arange(len(steps)), values)
+    return Series(name, steps[places], values)
+
+
+def _fewer(rows: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    while len(rows) > MOST_VALUES:
+        chosen = half(rows, values)
+        rows, values = rows[chosen], values[chosen]
+    return rows, values
 
 
 def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -> Series:

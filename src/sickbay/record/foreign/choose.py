@@ -141,11 +141,11 @@ def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     full = max(len(sheet.columns[n]) for n in parts)
     together = tuple(n for n in parts if len(sheet.columns[n]) == full)
-    return together if all(np.nanmin(sheet.columns[n].values) >= 0 for n in together if _finite(sheet, n)) else together[:1]
+    return together if all(np.nanmin(sheet.columns[n].arrays()[1]) >= 0 for n in together if _finite(sheet, n)) else together[:1]
 
 
 def _finite(sheet: Sheet, name: str) -> bool:
-    return bool(np.isfinite(np.array(sheet.columns[name].values)).any())
+    return bool(np.isfinite(sheet.columns[name].arrays()[1]).any())
 
 
 def _evaluations(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:

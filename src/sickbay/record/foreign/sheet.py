@@ -24,28 +24,53 @@ STRETCH = 64
 
 
 class Column:
-    """The values of one name, with the numbers of their rows (increasing)."""
+    """The values of one name, with the numbers of their rows (increasing). Single cells are appended, blocks are kept as they come."""
 
-    __slots__ = ("rows", "values")
+    __slots__ = ("_blocks", "_length", "_rows", "_values")
 
     def __init__(self) -> None:
-        self.rows = array("q")
-        self.values = array("d")
+        self._rows = array("q")
+        self._values = array("d")
+        self._blocks: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._length = 0
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._length
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Copies: a view would forbid the arrays to grow."""
-        return np.array(self.rows, np.int64), np.array(self.values, np.float64)
+    def append(self, row: int, value: float) -> None:
+        self._rows.append(row)
+        self._values.append(value)
+        self._length += 1
 
     def extend(self, rows: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        self.rows.frombytes(np.ascontiguousarray(rows, np.int64).tobytes())
-        self.values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
+        """Rows and values are kept, not copied: columns of a full table share their rows."""
+        self._gather()
+        self._blocks.append((rows, values))
+        self._length += len(rows)
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """All rows and values. They are the column's own: not to be changed."""
+        self._gather()
+        if len(self._blocks) > 1:
+            self._blocks = [(np.concatenate([r for r, _ in self._blocks]), np.concatenate([v for _, v in self._blocks]))]
+        return self._blocks[0] if self._blocks else (np.empty(0, np.int64), np.empty(0))
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         rows, values = self.arrays()
-        self.rows, self.values = array("q", rows[chosen].tobytes()), array("d", values[chosen].tobytes())
+        self._blocks = [(rows[chosen], values[chosen])]
+        self._length = len(self._blocks[0][0])
+
+    def copy(self) -> Column:
+        other = Column()
+        if len(self):
+            other.extend(*self.arrays())
+        return other
+
+    def _gather(self) -> None:
+        """Make a block of the cells that were appended."""
+        if self._rows:
+            self._blocks.append((np.array(self._rows, np.int64), np.array(self._values, np.float64)))
+            self._rows, self._values = array("q"), array("d")
 
 
 @dataclass
@@ -70,8 +95,7 @@ class Sheet:
             column = columns.get(name)
             if column is None and (column := self._new(name)) is None:
                 continue
-            column.rows.append(number)
-            column.values.append(value)
+            column.append(number, value)
         self.count += 1
         self.cells += len(cells)
         if self.cells > MOST_CELLS:
@@ -79,11 +103,15 @@ class Sheet:
 
     def block(self, columns: Mapping[str, tuple[NDArray[np.int64], NDArray[np.float64]]], rows: int) -> None:
         """Add many rows at once: for each name the rows (from 0 in this block) and their values."""
+        shared: dict[int, NDArray[np.int64]] = {}
         for name, (places, values) in columns.items():
-            column = self.columns.get(name) or self._new(name)
-            if column is not None:
-                column.extend(self.count + places, values)
-                self.cells += len(places)
+            column = self.columns.get(name)
+            if column is None and (column := self._new(name)) is None:
+                continue
+            if id(places) not in shared:
+                shared[id(places)] = self.count + places
+            column.extend(shared[id(places)], np.ascontiguousarray(values, np.float64))
+            self.cells += len(places)
         self.count += rows
         if self.cells > MOST_CELLS:
             self._thin()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sickbay.errors import LogError
+from sickbay.record.foreign.progress import tell
 
 HEAD = 256 * 1024
 CHUNK = 1 << 20
@@ -35,11 +36,12 @@ class Source:
         decoder = codecs.getincrementaldecoder(self.encoding)("replace")
         try:
             with self.path.open("rb") as f:
-                first = True
+                done = 0
                 while raw := f.read(CHUNK):
                     text = decoder.decode(raw)
-                    yield text.lstrip("\ufeff") if first else text
-                    first = False
+                    yield text if done else text.lstrip("\ufeff")
+                    done += len(raw)
+                    tell(self.path, done, self.size)
                 yield decoder.decode(b"", final=True)
         except OSError as e:
             raise unreadable(self.path, e) from e
@@ -54,7 +56,8 @@ class Source:
             if len(rest) > LONGEST_LINE:
                 rest = rest[-1000:]
             if cut:
-                yield text[:cut].replace("\r\n", "\n")
+                block = text[:cut]
+                yield block.replace("\r\n", "\n") if "\r" in block else block
         if rest:
             yield rest.removesuffix("\r") + "\n"
 

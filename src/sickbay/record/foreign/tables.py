@@ -101,8 +101,9 @@ def read(source: Source) -> list[Sheet]:
     sheet = Sheet(FORMAT)
     reader = _Reader(sheet, found)
     for k, block in enumerate(source.blocks()):
-        lines = block.split("\n")
-        reader.block(lines[found.line + 1 :] if k == 0 else lines)
+        if k == 0 or not reader.quick(block):
+            lines = block.split("\n")
+            reader.block(lines[found.line + 1 :] if k == 0 else lines)
     if reader.broken:
         sheet.note(
             f"{reader.broken} line{'s' if reader.broken > 1 else ''} had another number of cells than the header (the last one may be half-written)"
@@ -124,7 +125,7 @@ class _Reader:
 
     def block(self, lines: list[str]) -> None:
         lines = [x for x in lines if x]
-        if self._all_numbers(lines):
+        if len(lines) >= QUICK and self.quick("\n".join(lines) + "\n"):
             return
         rows = self._rows(lines)
         while rows:
@@ -137,24 +138,23 @@ class _Reader:
             self.silent.clear()
             rows = rows[at + 1 :]
 
-    def _all_numbers(self, lines: list[str]) -> bool:
-        """The quick way, for blocks in which every cell is a number; False if this is no such block."""
-        width = len(self.names)
-        if self.separator not in ",;\t" or width < 2 or len(lines) < QUICK or lines[0].count(self.separator) != width - 1 or self.silent:
+    def quick(self, block: str) -> bool:
+        """Add a block of lines in which every cell is a number; False (and nothing done) if it is no such block."""
+        width, count = len(self.names), block.count("\n")
+        if self.separator not in ",;\t" or width < 2 or self.silent or block.count(self.separator) != count * (width - 1):
             return False
-        text = self.separator.join(lines)
-        if text.count(self.separator) != len(lines) * width - 1:
+        if block.count(self.separator, 0, block.find("\n")) != width - 1 or "\n\n" in block:
             return False
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)  # so numpy says that something is no number
-                numbers = np.fromstring(text, np.float64, sep=self.separator)
+                numbers = np.fromstring(block[:-1].replace("\n", self.separator), np.float64, sep=self.separator)
         except (DeprecationWarning, ValueError):
             return False
-        if len(numbers) != len(lines) * width:
+        if len(numbers) != count * width:
             return False
-        rows, numbers = np.arange(len(lines)), numbers.reshape(len(lines), width)
-        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, len(lines))
+        rows, numbers = np.arange(count), numbers.reshape(count, width)
+        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, count)
         return True
 
     def _rows(self, lines: list[str]) -> list[list[str]]:

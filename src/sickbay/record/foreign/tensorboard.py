@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.record.foreign import wire
+from sickbay.record.foreign.progress import tell
 from sickbay.record.foreign.sheet import Column, Sheet
 from sickbay.record.foreign.source import Source, open_source, unreadable
 
 FORMAT = "TensorBoard events"
+TOLD_EVERY = 10_000
 LARGEST_FRAME = 64 * 2**20
 """Pictures and graphs are larger than scalars; beyond this a length is damage."""
 MOST_FILES = 500
@@ -91,8 +94,7 @@ def by_step(sheet: Sheet) -> Sheet:
 
 def _column(rows: NDArray[Any], values: NDArray[np.float64]) -> Column:
     column = Column()
-    column.rows.extend(rows.tolist())
-    column.values.extend(values.tolist())
+    column.extend(np.asarray(rows, np.int64), np.asarray(values, np.float64))
     return column
 
 
@@ -120,7 +122,12 @@ def _fill(sheet: Sheet, source: Source, prefix: str) -> None:
 def frames(source: Source, sheet: Sheet) -> Iterator[bytes]:
     try:
         with source.path.open("rb") as f:
-            while header := f.read(12):
+            for k in count():
+                header = f.read(12)
+                if not header:
+                    return
+                if k % TOLD_EVERY == 0:
+                    tell(source.path, f.tell(), source.size)
                 length = struct.unpack("<Q", header[:8])[0] if len(header) == 12 else LARGEST_FRAME + 1
                 if length > LARGEST_FRAME:
                     sheet.note("the file ends in the middle of an event: it was read up to there")

@@ -9,7 +9,6 @@ digits, as the places where its numbers stand; that is what makes long logs quic
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -61,6 +60,11 @@ class Plan:
     bar: tuple[Span, Span | None] | None = None
     """How far a bar has come, and of how much (of a hundred)."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether it says where the lines below it belong."""
+        return bool(self.heading) or "epoch" in self.spans
+
 
 def matches(source: Source) -> bool:
     return True
@@ -88,10 +92,7 @@ def read(source: Source) -> Sheet:
 
 def _copy(sheet: Sheet) -> Sheet:
     copied = Sheet(FORMAT, count=sheet.count, cells=sheet.cells)
-    for name, column in sheet.columns.items():
-        own = copied.columns[name] = type(column)()
-        own.rows.extend(column.rows)
-        own.values.extend(column.values)
+    copied.columns |= {name: column.copy() for name, column in sheet.columns.items()}
     return copied
 
 
@@ -109,21 +110,27 @@ class _Reader:
             return False
         before = self.epoch, self.heading
         batches: dict[int, tuple[Plan, Batch]] = {}
+        known = self.plans
         count = 0
-        for key, line in zip(block.translate(ALIKE).split("\n"), block.split("\n"), strict=True):
-            plan = self.plans.get((key, self.heading)) or self._plan(line[:LONGEST])
-            if plan.bar is not None:
-                self.epoch, self.heading = before
-                return False
-            if "epoch" in plan.spans:
-                self._enter(parse(line[slice(*plan.spans["epoch"])]))
-            self.heading = plan.heading or self.heading
+        plan, key, said, batch = None, None, self.heading, Batch()
+        for alike, line in zip(block.translate(ALIKE).split("\n"), block.split("\n"), strict=True):
+            if alike != key or plan is None or said is not self.heading:  # most lines are like the one before
+                key, said = alike, self.heading
+                plan = known.get((alike, said)) or self._plan(line[:LONGEST])
+                if plan.bar is not None:
+                    self.epoch, self.heading = before
+                    return False
+                if plan.told:
+                    batch = (batches.get(id(plan)) or batches.setdefault(id(plan), (plan, Batch())))[1]
+            if plan.moves:
+                if "epoch" in plan.spans:
+                    self._enter(parse(line[slice(*plan.spans["epoch"])]))
+                self.heading = plan.heading or self.heading
             if plan.told:
-                _, batch = batches.get(id(plan)) or batches.setdefault(id(plan), (plan, Batch()))
                 batch.rows.append(count)
                 batch.lines.append(line)
-                if "epoch" not in plan.spans:
-                    batch.epochs.append(math.nan if self.epoch is None else self.epoch)
+                if self.epoch is not None and not plan.moves:
+                    batch.epochs[count] = self.epoch
                 count += 1
         sheet.block(columns([(plan.spans, batch) for plan, batch in batches.values()]), count)
         return True

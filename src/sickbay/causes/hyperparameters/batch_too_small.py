@@ -1,0 +1,153 @@
+"""Batches are so small that chance decides where each step goes.
+
+## What happens
+
+The gradient of one or two samples points somewhere between what all samples have in common and what is peculiar to these. With a learning rate that
+suits ordinary batches the second part wins: each step undoes the one before, the loss jumps from batch to batch, and its level wanders up and
+down instead of falling.
+
+## How we know
+
+Every step is made from four samples or fewer, of a training set that is a hundred times larger. The loss differs from batch to batch by a
+third of its level and more, and over the second half of the run that level no longer falls, though it is above six tenths of its start: nearly
+nothing was learned. The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. What a curve cannot show is whether
+larger batches help: a trial that accumulates gradients decides.
+
+## Looks like it but is not
+
+- Batches of one sample with a loss that falls: many small models and long sequences are trained so.
+- Gradients accumulated over several backward passes: the step is made from all of them.
+- A noisy loss at its floor: it has fallen.
+- A rate that is too high for any batch (`lr-too-high`); batch norm over a few samples (`batchnorm-tiny-batch`).
+
+## Fix
+
+Larger batches (16 to 128), or gradients accumulated over several of them; where memory allows neither, a learning rate that is smaller by as much.
+
+## References
+
+- McCandlish et al. 2018, An empirical model of large-batch training (gradient noise scale).
+- Smith et al. 2018, Don't decay the learning rate, increase the batch size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.adaptive import rescales
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.fixing import mend, number
+from sickbay.causes.rates import main_optimizer, rate
+from sickbay.causes.registry import cause
+from sickbay.causes.written import Written, changed, place_of, written
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import Curve, curve, noise
+from sickbay.signs.losses import judged_losses
+
+MOST_ROWS = 4
+TIMES = 100
+MINIMUM_STEPS = 200
+NOISY = 0.33
+HIGH = 0.6
+"""A run at its floor is below this, also with noisy labels (ward: 0.1 to 0.5 with batches of ordinary size)."""
+STANDS = 0.1
+USUAL_RATE = {True: 2e-2, False: 0.2}
+"""Highest rates in common use with ordinary batches: of optimizers that rescale gradients (Adam), and of others (SGD)."""
+LARGER = 32
+NAMES = ("batch_size", "batch", "bs", "BATCH_SIZE", "BATCH", "batchsize", "train_batch_size", "per_device_train_batch_size", "mb_size", "n_batch")
+
+
+@cause(
+    code="H413",
+    level="hyperparameters",
+    title="the batches are too small",
+    why="Each step follows the chance of a few samples instead of what all have in common, so that steps undo each other.",
+    explains={
+        "oscillating-loss", "loss-spikes", "gradient-spike", "early-plateau", "slow-descent", "flat-loss", "chance-level", "val-rising", "lr-too-high", "diverging-loss", "dead-units", "dead-relu",
+    },
+    cure="accumulate",
+)  # fmt: skip
+def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
+    rows, lr = _rows(record), rate(record)
+    samples = max((x.samples or 0 for x in record.facts.loaders if x.role == "train"), default=0) or record.facts.batches.distinct * (rows or 0)
+    usual = lr is not None and lr <= USUAL_RATE[rescales(main_optimizer(record))]
+    if (
+        rows is None
+        or rows > MOST_ROWS
+        or samples < TIMES * rows
+        or not usual
+        or _accumulates(record)
+        or signs.has("nonfinite-loss", "update-ratio-low", "update-ratio-high")
+    ):
+        return
+    for c, _ in judged_losses(record):
+        stands = _stands(c) if len(c) >= MINIMUM_STEPS else None
+        if stands is None:
+            continue
+        last, spread = stands
+        yield strong(
+            f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: the loss differs by {spread:.2g} from batch to batch around {last:.3g}, "
+            f"and does not fall any more (it began at {_begin(c):.3g})",
+            place_of(_written(record, rows)),
+            (int(c.steps[len(c) // 2]), int(c.steps[-1])),
+            rows=rows,
+            spread=spread,
+        )
+        yield hint(f"the learning rate of {number(lr or 0.0)} is one that ordinary batches bear")
+        yield from _validation(record)
+        return
+
+
+def _rows(record: Record) -> int | None:
+    """Samples in a training step."""
+    heads = [h.target_shape[0] for loss in record.facts.losses for h in loss.heads if h.target_shape]
+    sizes = [x.batch_size for x in record.facts.loaders if x.role == "train" and x.batch_size]
+    labelled = record.facts.labels.batch_size if record.facts.labels is not None else 0.0
+    found = [*sizes, *heads] if sizes or heads else ([round(labelled)] if labelled >= 1 else [])
+    return max(found) if found else None
+
+
+def _accumulates(record: Record) -> bool:
+    return any(a.backwards > 1 for a in record.facts.accumulations)
+
+
+def _stands(c: Curve) -> tuple[float, float] | None:
+    """Mean and spread of the second half, if it neither falls nor is low or quiet."""
+    half = c.values[len(c) // 2 :]
+    parts = [float(np.mean(p)) for p in np.array_split(half, 4)]
+    last, spread = float(np.mean(half)), float(np.std(half))
+    error = spread * math.sqrt(8 / len(half))  # of the difference of two quarters
+    stands = last > HIGH * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(STANDS * last, 2 * error)
+    return (last, spread) if stands else None
+
+
+def _begin(c: Curve) -> float:
+    """The first losses of single samples differ widely: their mean over the first fiftieth."""
+    return float(np.mean(c.values[: max(10, len(c) // 50)]))
+
+
+def _validation(record: Record) -> Iterator[Evidence]:
+    for series in record.series_like("loss/eval"):
+        c = curve(series)
+        if len(c) >= 4 and noise(c.values) > NOISY / 3 * float(np.median(c.values)):
+            yield hint(f"validation loss jumps by {noise(c.values):.2g} from one evaluation to the next, around {float(np.median(c.values)):.3g}")
+            return
+
+
+def _written(record: Record, rows: int) -> Written | None:
+    return written(record, rows, NAMES)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    rows = next((int(e.numbers["rows"]) for e in evidence if "rows" in e.numbers), 1)
+    return mend(
+        "use larger batches (16 to 128), or accumulate the gradients of several before each step",
+        changed(_written(record, rows), str(LARGER)),
+        f"DataLoader(..., batch_size={LARGER}, shuffle=True)",
+        "consent",
+    )

@@ -1,0 +1,192 @@
+"""The model is held down harder than the data can pull it up: dropout too high, or weight decay too high.
+
+## What happens
+
+Regularisers take something away in training: dropout silences units, weight decay pulls every weight towards zero, label smoothing blurs the
+targets. A little of it helps on new data. Too much of it, and what is left cannot even fit the training data: the loss stands high from
+early on, in training and in validation, and more epochs do not help.
+
+## How we know
+
+- dropout-too-high: layers drop more than seven in ten of their inputs in training, the training loss stays above two fifths of its start,
+  and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left).
+- weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
+  while the loss stands high: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
+  the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.97 of its first size).
+
+The strength alone is no evidence: the same number is right for one model and far too much for another.
+
+## Looks like it but is not
+
+- Dropout of 0.5 and a training loss above the validation loss: usual, and fine.
+- A large decay on a model that learns: what counts is that the weights vanish and the loss stands.
+- Weights that shrink while the loss falls: pruning by decay, factorised or normalised layers.
+- Learning rates, dead units, wrong losses: they hold the loss up as well, and are found by themselves.
+
+## Fix
+
+Turn the regulariser off, see that the model can fit the training data, and bring it back in small steps: dropout 0.1 to 0.5, weight decay
+1e-4 (SGD) to 1e-2 (AdamW).
+
+## References
+
+- Srivastava et al. 2014, Dropout (0.5 for hidden units, 0.2 for inputs); Loshchilov and Hutter 2019, Decoupled weight decay regularization.
+- Karpathy 2019, A recipe for training neural networks (overfit first, regularise then).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sickbay.causes.evidence import from_sign, hint, listed, strong
+from sickbay.causes.fixing import is_number, keyword, mend, number
+from sickbay.causes.naming import constructor
+from sickbay.causes.rates import main_optimizer
+from sickbay.causes.registry import cause
+from sickbay.causes.written import Written, changed, place_of, written
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import Curve, curve, end, start
+from sickbay.signs.layers import nanmedian, weights
+from sickbay.signs.losses import judged_losses
+
+MINIMUM_STEPS = 50
+HIGH = 0.4
+"""The loss ends above two fifths of its start: what is fitted well is far below."""
+RATE = 0.7
+"""Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
+EXTREME = 0.85
+BETTER = 0.8
+"""Loss in eval mode against training loss: dropout costs a fifth and more."""
+SHRUNK = 0.5
+"""Size of the typical layer's weights against their first: see above."""
+SMOOTHED = 0.4
+DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
+DROPOUT_NAMES = ("p", "dropout", "drop", "p_drop", "dropout_rate", "drop_rate", "dropout_p", "drop_prob")
+DROPOUT_CALLS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
+OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
+
+
+@cause(
+    code="H411",
+    level="hyperparameters",
+    title="the model is regularised too hard",
+    why="Dropout or weight decay takes away more than training can put in, so the model cannot even fit its training data.",
+    explains={
+        "early-plateau", "slow-descent", "flat-loss", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "under-capacity", "dead-units",
+        "oscillating-loss", "val-below-train", "underfitting-short-training",
+    },
+    cure="no-regularisation",
+)  # fmt: skip
+def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
+    stands = _stands_high(record)
+    if stands is None or signs.has(*OTHERWISE):
+        return
+    ledger = [*_dropout(record, stands), *_decay(record)]
+    if not ledger:
+        return
+    yield from ledger
+    yield hint(f"the training loss began at {start(stands).value:.3g} and is still {end(stands).value:.3g} at the end")
+    smoothing = max((h.label_smoothing for loss in record.facts.losses for h in loss.heads), default=0.0)
+    if smoothing >= SMOOTHED:
+        yield hint(f"label smoothing of {number(smoothing)} blurs the targets besides")
+    for sign in signs.named("chance-level", "flat-loss", "early-plateau")[:1]:
+        yield from_sign("hint", sign)
+
+
+def _stands_high(record: Record) -> Curve | None:
+    """The training loss, if it is long enough and nowhere near done."""
+    curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
+    longest = max(curves, key=len, default=None)
+    return longest if longest is not None and end(longest).value > HIGH * start(longest).value > 0 else None
+
+
+# -- dropout ----------------------------------------------------------------------------------------------------------
+
+
+def dropouts(record: Record) -> list[tuple[str, float]]:
+    """Layers that drop in training, with their rates."""
+    found = [DROPS.match(text) for text in record.facts.modes.sensitive]
+    return [(m[1], float(m[3])) for m in found if m is not None]
+
+
+def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
+    high = [(name, p) for name, p in dropouts(record) if p >= RATE]
+    modes = record.facts.modes
+    if not high or modes.training_in_eval:
+        return
+    most = max(p for _, p in high)
+    off = _evaluated(record)
+    better = off is not None and not modes.evaluation_in_train and off < BETTER * end(c).value
+    if not better and most < EXTREME:
+        return
+    told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
+    names = listed([name for name, _ in high])
+    yield strong(
+        f"dropout-too-high: {names} drop{'s' if len(high) == 1 else ''} {most:.0%} of what comes in, in every training step{told}",
+        place_of(_dropout_written(record, most)),
+        rate=most,
+    )
+
+
+def _evaluated(record: Record) -> float | None:
+    found = [curve(s) for s in record.series_like("loss/eval")]
+    lasts = [float(np.median(c.values[-2:])) for c in found if len(c)]
+    return min(lasts, default=None)
+
+
+def _dropout_written(record: Record, rate: float) -> Written | None:
+    return written(record, rate, DROPOUT_NAMES, DROPOUT_CALLS)
+
+
+# -- weight decay -----------------------------------------------------------------------------------------------------
+
+
+def _decay(record: Record) -> Iterator[Evidence]:
+    optimizer = main_optimizer(record)
+    decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
+    shrunk = _shrunk(record)
+    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK:
+        return
+    yield strong(
+        f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
+        place_of(_decay_written(record, decay)) or optimizer.built_at,
+        decay=decay,
+        shrunk=shrunk,
+    )
+
+
+def _shrunk(record: Record) -> float | None:
+    """Size of the weights at the end against the beginning, in the median layer."""
+    columns = weights(record, record.family("weight_norm"))
+    if not columns.parameters or len(columns.steps) < 3:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = nanmedian(columns.values[-max(1, len(columns.steps) // 10) :], axis=0) / columns.values[0]
+    found = float(nanmedian(ratio[None, :], axis=1)[0])
+    return found if np.isfinite(found) else None
+
+
+def _decay_written(record: Record, decay: float) -> Written | None:
+    """Beside the optimizer, or under the name that is passed to it."""
+    optimizer = main_optimizer(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    given = keyword(built[1], "weight_decay") if built is not None else None
+    passed = re.findall(r"\w+", built[0].segment(given.value))[-1:] if built is not None and given is not None and not is_number(given.value) else []
+    return written(record, decay, ("weight_decay", *passed, "wd", "decay", "l2"))
+
+
+# -- the fix ----------------------------------------------------------------------------------------------------------
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    numbers = next((e.numbers for e in evidence if "decay" in e.numbers or "rate" in e.numbers), {})
+    if "decay" in numbers:
+        text = "turn weight decay off, see that the model fits the training data, and bring it back in small steps (1e-4 for SGD, 1e-2 for AdamW)"
+        return mend(text, changed(_decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")
+    text = "turn dropout down to 0.1 to 0.5, and first to 0 to see that the model can fit the training data"
+    return mend(text, changed(_dropout_written(record, numbers.get("rate", 0.0)), "0.2"), "nn.Dropout(0.2)", "consent")

@@ -1,0 +1,180 @@
+"""Training stops while the loss is still falling fast.
+
+## What happens
+
+The script is right, and ends too early: one epoch where twenty are needed, a few dozen steps left over from a test. The loss has come down by a
+part of what it could, on training and validation data alike, and was on its way when the run ended.
+
+## How we know
+
+The last quarter of the run lowered the loss clearly and nearly as much as the quarters before it: the curve has not begun to level off. If the
+falls go on to shrink from quarter to quarter as they did, as many steps again win at least three tenths of the loss that is left, also at the
+lower end of what the noise leaves open. More than half of the first loss is still there; the run had at most two epochs or 150 steps; the learning
+rate was not brought down (a schedule that has ended has ended on purpose) and the steps are of a healthy size.
+
+## Looks like it but is not
+
+- Most runs end while the loss still creeps down: that is no illness. Only a run that stops in the steep part is told.
+- A straight, slow descent with tiny steps: the learning rate is too low.
+- Cosine and other schedules that are over; fine-tuning of loaded weights; validation that has turned.
+- A loss that has halved already; a run of many epochs.
+
+## Fix
+
+Train longer: several times as many steps, until the loss levels off or validation turns.
+
+## References
+
+- Goodfellow, Bengio, Courville 2016, section 5.2 (underfitting). Hoffmann et al. 2022 (how much training a model of a given size is worth).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sickbay.causes.evidence import hint, strong
+from sickbay.causes.fixing import mend
+from sickbay.causes.parameters import mostly_loaded
+from sickbay.causes.registry import cause
+from sickbay.causes.written import Written, changed, place_of, written
+from sickbay.nouns import Evidence, Fix
+from sickbay.record.reader import Record
+from sickbay.signs import Signs
+from sickbay.signs.curves import Curve, curve, level, start
+from sickbay.signs.losses import enough, judged_losses
+
+MINIMUM_STEPS = 24
+REMAINS = 0.55
+SHORT_STEPS, SHORT_EPOCHS = 150, 2
+"""Only runs that are short by any measure: one of many epochs has been given its time, and most healthy ones still fall when it is over."""
+GAIN = 0.3
+"""What as many steps again would win at least, as a share of the loss at the end."""
+SHRINKS = 0.5
+"""Each quarter wins at least half of what the one before it won: a curve that levels off does not."""
+ERRORS = 6.0
+RATE_KEPT = 0.5
+LONGER = 10
+MOST_EPOCHS = 50
+OTHERWISE = (
+    "update-ratio-low",
+    "update-ratio-high",
+    "diverging-loss",
+    "oscillating-loss",
+    "nonfinite-loss",
+    "val-rising",
+    "train-val-gap",
+    "val-flat-from-start",
+    "small-gradients",
+)
+EPOCHS = ("epochs", "n_epochs", "num_epochs", "max_epochs", "EPOCHS", "NUM_EPOCHS", "N_EPOCHS", "nepochs", "num_train_epochs", "epoch")
+STEPS = (
+    "steps",
+    "max_steps",
+    "num_steps",
+    "n_steps",
+    "max_iters",
+    "iterations",
+    "n_iters",
+    "num_iters",
+    "iters",
+    "STEPS",
+    "MAX_STEPS",
+    "total_steps",
+)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What another run of the same length would win."""
+
+    loss: float
+    gain: float
+    low: float
+    high: float
+
+
+@cause(
+    code="H412",
+    level="hyperparameters",
+    title="training stops while the loss still falls fast",
+    why="The model has learned a part of what it could: the same run, only longer, would be far better.",
+    explains={"slow-descent", "chance-level"},
+    cure="more-steps",
+)
+def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Evidence]:
+    run = record.facts.run
+    short = run.steps <= SHORT_STEPS or 0 < run.epochs <= SHORT_EPOCHS
+    if not short or signs.has(*OTHERWISE) or mostly_loaded(record) or _schedule_ended(record):
+        return
+    for c, _ in judged_losses(record):
+        found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
+        if found is None or _validation_stands(record):
+            continue
+        say = strong if record.facts.log is None else hint
+        yield say(
+            f"the loss fell from {start(c).value:.3g} to {found.loss:.3g} and was not levelling off when the run ended after {len(c)} steps; as many again "
+            f"would lower it by another {found.gain:.2g} ({found.low:.2g} to {found.high:.2g})",
+            place_of(_length(record)),
+            (int(c.steps[3 * len(c) // 4]), int(c.steps[-1])),
+            loss=found.loss,
+            gain=found.gain,
+            low=found.low,
+        )
+        return
+
+
+def outlook(c: Curve) -> Outlook | None:
+    """What is to be won by going on, if the curve ends in its steep part; None otherwise."""
+    quarters = [level(part, c.noise) for part in np.array_split(c.values, 5)]
+    falls = [a.value - b.value for a, b in pairwise(quarters)]
+    error = math.hypot(quarters[-1].error, quarters[-2].error)
+    first, last = start(c).value, quarters[-1].value
+    if falls[-1] < ERRORS * error or last < REMAINS * first or last <= 0:
+        return None
+    # The first fifth may hold a warm-up, so the later falls decide whether it levels off.
+    shrink = min(1.0, falls[-1] / max(falls[-2], 1e-12)) if falls[-2] > 0 else 1.0
+    if shrink < SHRINKS:
+        return None
+    ahead = sum(shrink**k for k in range(1, 6))
+    gain, low, high = (max(0.0, min(last, f * ahead)) for f in (falls[-1], falls[-1] - 2 * error, falls[-1] + 2 * error))
+    return Outlook(last, gain, low, high) if low > GAIN * last else None
+
+
+def _schedule_ended(record: Record) -> bool:
+    for series in record.series_like("lr"):
+        values = series.values[np.isfinite(series.values)]
+        if len(values) and float(values[-1]) < RATE_KEPT * float(np.max(values)):
+            return True
+    return False
+
+
+def _validation_stands(record: Record) -> bool:
+    """Whether validation, where there is any, has stopped to fall."""
+    curves = [c for s in record.series_like("loss/eval") if len(c := curve(s)) >= 3]
+    return bool(curves) and not any(float(c.values[-1]) < float(np.median(c.values[:-1])) for c in curves)
+
+
+def _length(record: Record) -> Written | None:
+    """Where the number of epochs or steps is written: a number of epochs divides that of the steps."""
+    steps, epochs = record.facts.run.steps, record.facts.run.epochs
+    counts = [epochs] if epochs else [e for e in range(1, MOST_EPOCHS + 1) if steps % e == 0]
+    found = [written(record, e, EPOCHS) for e in reversed(counts)]
+    loops = [written(record, n, (), ("range",)) for n in (epochs, steps) if n > 1]
+    return next((f for f in [*found, written(record, steps, STEPS), *loops] if f is not None), None)
+
+
+def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    found = _length(record)
+    value = found[1].value if found is not None else None
+    more = str(int(value * LONGER)) if isinstance(value, (int, float)) else ""
+    return mend(
+        "train several times as long, until the loss levels off or validation turns",
+        changed(found, more) if more else "",
+        f"epochs = epochs * {LONGER}",
+        "consent",
+    )

@@ -1,0 +1,44 @@
+"""Where a setting that a run was seen to use stands in the user's source: the very number, under one of its usual names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from sickbay.causes.fixing import Source, called, is_number, source_at
+from sickbay.causes.naming import named_numbers
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+
+Written = tuple[Source, ast.Constant]
+
+
+def written(record: Record, value: float, names: Collection[str], calls: Collection[str] = ()) -> Written | None:
+    """The number `value` where it is given to one of these names, or as the first argument of one of these calls; the first of several."""
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        if source is None:
+            continue
+        for constant in _numbers(source, names, calls):
+            if isinstance(constant.value, (int, float)) and abs(float(constant.value) - value) <= 1e-6 * abs(value):
+                return source, constant
+    return None
+
+
+def _numbers(source: Source, names: Collection[str], calls: Collection[str]) -> Iterator[ast.Constant]:
+    for call in source.calls(*calls) if calls else []:
+        yield from (a for a in call.args[:1] if is_number(a) and called(call) in calls)
+    for name in names:
+        yield from named_numbers(source, name)
+
+
+def place_of(found: Written | None) -> Place | None:
+    if found is None:
+        return None
+    source, constant = found
+    return Place(source.file, constant.lineno, text=source.lines[constant.lineno - 1].strip())
+
+
+def changed(found: Written | None, new: str) -> str:
+    """The diff that puts another number there."""
+    return found[0].diff(found[0].replacing(found[1], new)) if found is not None else ""

@@ -1,0 +1,162 @@
+"""over-regularised, underfitting-short-training and batch-too-small; and the remark on validation below training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causes.scripts import LOOP, added, loop_facts
+from sickbay.conclude import diagnose
+from sickbay.facts import Accumulation, Head, Loader, Log, Loss, Modes, OptimizerGroup, Run
+from sickbay.record.reader import Record, with_facts
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
+
+LAYERS = ("a", "b", "c")
+DROPS = LOOP.replace("model = Net()", "model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Dropout(0.9), nn.Linear(32, 2))")
+DECAYS = LOOP.replace("momentum=0.9)", "momentum=0.9, weight_decay=0.5)")
+
+
+def high(steps: int = 300, seed: int = 0) -> np.ndarray:
+    return falling(2.3, 1.9, steps, seed=seed)
+
+
+def run(losses: Any, rate: float | None = None, evaluated: float | None = None, shrunk: float = 1.0, decay: float = 0.0, **extra: Any) -> Record:
+    losses = np.asarray(losses, float)
+    frames = np.arange(0, len(losses), max(1, len(losses) // 20))
+    series: dict[str, Any] = {"loss/train": losses, "lr": np.full(len(losses), 0.1)}
+    if evaluated is not None:
+        series["loss/eval"] = (np.linspace(20, len(losses) - 1, 8).astype(int), np.linspace(losses[0], evaluated, 8))
+    families = {"weight_norm": {f"{x}.weight": (frames, np.geomspace(3.0, 3.0 * shrunk, len(frames))) for x in LAYERS}}
+    modes = Modes(sensitive=() if rate is None else (f"drop: Dropout(p={rate})",), **extra)
+    groups = (OptimizerGroup(lr=0.1, weight_decay=decay),)
+    return make_record(
+        series=series,
+        families=families,
+        modes=modes,
+        **loop_facts(DROPS if rate else DECAYS if decay else LOOP, groups=groups),
+        **model_facts(*LAYERS),
+    )
+
+
+class TestOverRegularised(CauseTestCase):
+    cause = "over-regularised"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(high(), rate=0.9)
+        yield run(high(), rate=0.75, evaluated=1.2)
+        yield run(high(), shrunk=0.1, decay=0.5)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
+        yield "strong dropout that costs nothing", run(high(), rate=0.75, evaluated=1.9)
+        yield "strong dropout on a model that learns", run(falling(2.3, 0.3), rate=0.9)
+        yield "trained in eval mode: nothing was dropped", run(high(), rate=0.9, training_in_eval=300)
+        yield "a large decay that does not shrink anything", run(high(), decay=0.5)
+        yield "weights that shrink without decay", run(high(), shrunk=0.1)
+        yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
+        yield "a few steps", run(high(20), rate=0.9)
+
+
+@pytest.mark.parametrize(
+    ("record", "place", "new"),
+    [(run(high(), rate=0.9), "nn.Dropout(0.9)", "nn.Dropout(0.2)"), (run(high(), shrunk=0.1, decay=0.5), "weight_decay=0.5", "weight_decay=1e-4")],
+)
+def test_the_number_is_found_and_changed(record: Record, place: str, new: str) -> None:
+    suspicion = assert_suspects(record, "over-regularised")
+    assert suspicion.place is not None and suspicion.place.text is not None and place in suspicion.place.text
+    (line,) = added(suspicion.fix.diff)
+    assert new in line
+
+
+def steep(steps: int = 80, last: float = 1.4, noise: float = 0.01) -> np.ndarray:
+    t = np.linspace(0, 1, steps)
+    return np.asarray((2.3 - (2.3 - last) * t) * (1 + noise * np.random.default_rng(0).standard_normal(steps)))
+
+
+class TestUnderfittingShortTraining(CauseTestCase):
+    cause = "underfitting-short-training"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield run(steep())
+        yield run(steep(40), evaluated=1.5)
+        yield run(2.3 - 0.9 * np.linspace(0, 1, 60) ** 2)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
+        yield "has halved already", run(steep(last=0.5))
+        yield "hidden in noise", run(steep(noise=0.2))
+        yield "a few steps", run(steep(20))
+        yield "slow as it is", run(steep(last=2.2))
+        yield "validation stands", run(steep(), evaluated=2.5)
+        cooled = run(steep())
+        cooled.all_series["lr"].values[:] = 0.1 * (1 + np.cos(np.pi * np.linspace(0, 1, 80))) / 2  # type: ignore[index]
+        yield "a schedule that has ended", cooled
+        tiny = run(steep())
+        frames = np.arange(0, 80, 4)
+        families = {"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), 1e-6)) for x in LAYERS}}
+        yield (
+            "tiny steps: the rate is too low",
+            make_record(series={"loss/train": tiny.series("loss/train").values}, families=families, **model_facts(*LAYERS)),
+        )
+
+
+def test_a_short_log_is_no_illness() -> None:
+    record = with_facts(run(steep()), log=Log(file="x", axis="step"))
+    assert diagnose(record).verdict == "healthy"
+
+
+def test_more_epochs_are_shown_where_their_number_stands() -> None:
+    record = with_facts(run(steep()), run=Run(steps=80, epochs=10, backwards=80))
+    suspicion = assert_suspects(record, "underfitting-short-training")
+    assert added(suspicion.fix.diff) == ["for epoch in range(100):"]
+
+
+def jumping(level: float = 1.8, spread: float = 1.2, steps: int = 1000) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    return np.abs(np.concatenate([rng.normal(1.8, 0.3, 20), rng.gamma((level / spread) ** 2, spread**2 / level, steps - 20)]))
+
+
+def small(losses: np.ndarray, rows: int = 1, samples: int = 1000, lr: float = 0.01, **facts: Any) -> Record:
+    head = Head(function="cross_entropy", target_shape=(rows,), input_shape=(rows, 6), classes=6)
+    given = loop_facts(LOOP.replace("for epoch", "loader = DataLoader(data, batch_size=1, shuffle=True)\nfor epoch"), groups=(OptimizerGroup(lr=lr),))
+    given["losses"] = [Loss(index=0, optimizers=(0,), heads=(head,), backwards=100)]
+    loaders = (Loader(index=0, role="train", batch_size=rows, samples=samples),)
+    return make_record(series={"loss/train": losses, "lr": np.full(len(losses), lr)}, loaders=loaders, **given, **facts)
+
+
+class TestBatchTooSmall(CauseTestCase):
+    cause = "batch-too-small"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield small(jumping())
+        yield small(jumping(2.1, 2.0), rows=2)
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
+        yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
+        yield "an ordinary batch", small(jumping(), rows=32)
+        yield "a rate too high for any batch", small(jumping(), lr=1.0)
+        yield "a handful of samples in all", small(jumping(), samples=20)
+        yield "accumulated", small(jumping(), accumulations=[Accumulation(backwards=16, steps=60)])
+        yield "quiet", small(np.random.default_rng(0).normal(1.8, 0.05, 1000))
+
+
+def test_a_larger_batch_is_shown() -> None:
+    fix = assert_suspects(small(jumping()), "batch-too-small").fix
+    assert added(fix.diff) == ["loader = DataLoader(data, batch_size=32, shuffle=True)"]
+
+
+def test_validation_below_training_is_explained_and_fine() -> None:
+    train = falling(2.3, 0.6)
+    at = np.arange(29, 300, 30)
+    series = {"loss/train": train, "loss/eval": (at, 0.5 * train[at])}
+    diagnosis = diagnose(make_record(series=series, modes=Modes(sensitive=("drop: Dropout(p=0.5)",)), **loop_facts(), **model_facts(*LAYERS)))
+    assert diagnosis.verdict == "healthy"
+    assert "because dropout (p=0.5) is on in training: fine" in diagnosis.reason
+    assert "below" not in diagnose(make_record(series=series, **loop_facts(), **model_facts(*LAYERS))).reason, "nothing explains it"
