@@ -52,8 +52,7 @@ TRIED: dict[Effect, EvidenceKind] = {"CURED": "strong", "HELPED": "hint", "NO EF
 EFFECTS: tuple[Effect, ...] = ("CURED", "HELPED", "INCONCLUSIVE", "NO EFFECT", "HARMED")
 CERTAINTIES: tuple[Certainty, ...] = ("proven", "likely", "possible")
 MOST_CAUSES = 3
-UNTRIED = "whether a cure helps"
-"""What `causes/coverage.py` says as long as no trial was run."""
+UNTRIED = NotChecked("whether a cure helps", "no trial was run")
 DEADLY = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
 """Signals with which nobody stops a run that is well (Ctrl-C and preemption have their own)."""
 ENOUGH_STEPS = 10
@@ -75,7 +74,7 @@ def diagnose(record: Record, summary: RunSummary | None = None, trials: Sequence
         reason,
         tuple(shown[:MOST_CAUSES]),
         told(signs) if seen else signs.all,
-        (*failures, *(n for n in not_checked(record) if not (trials and n.what == UNTRIED))),
+        (*failures, *not_checked(record), *((UNTRIED,) if shown and not trials and record.facts.log is None else ())),
         summary or _summary(record),
         seen,
         tuple(trials),

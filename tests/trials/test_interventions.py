@@ -268,7 +268,15 @@ for step in range(3):
 {LOOP}
 """
     off = text.replace("nn.Dropout(0.5), ", "").replace("weight_decay=0.5", "weight_decay=0").replace("label_smoothing=0.3", "label_smoothing=0.0")
-    assert losses(treated("no-dropout,no-weight-decay,no-label-smoothing", text)[0]) == losses(treated("lr=x1", off)[0])
+    plain = losses(treated("lr=x1", off)[0])
+    assert losses(treated("no-dropout,no-weight-decay,no-label-smoothing", text)[0]) == plain
+    assert losses(treated("no-regularisation", text)[0]) == plain
+
+
+def test_gradients_of_several_batches_make_one_update(treated: Treated) -> None:
+    plain = losses(treated("lr=x1", REGRESSION)[0])
+    three = losses(treated("accumulate=3", REGRESSION)[0])
+    assert three == [plain[0]] * 3 + [plain[1]] * 3, "the same batch every time: three steps of it are one"
 
 
 def test_rare_classes_weigh_as_much_as_frequent_ones(treated: Treated) -> None:

@@ -7,15 +7,10 @@ from collections.abc import Iterator
 from sickbay.nouns import NotChecked
 from sickbay.record.reader import Record
 
-FUTURE = (
-    NotChecked("label noise, wrong labels and leaking features", "this version does not examine the data for them"),
-    NotChecked("whether a cure helps", "no trial was run"),
-)
-
 
 def not_checked(record: Record) -> tuple[NotChecked, ...]:
     """Everything that this diagnosis could not look at, the particular before the general."""
-    found = [*_limits(record), *_unseen(record), *FUTURE]
+    found = [*_limits(record), *_unseen(record)]
     return tuple({n.what: n for n in reversed(found)}.values())[::-1]
 
 
@@ -38,6 +33,9 @@ def _unseen(record: Record) -> Iterator[NotChecked]:
         )
     if facts.labels is None and facts.run.steps:
         yield NotChecked("the order of the labels", "no targets were seen at a known loss function")
+    if facts.data_probe is None and facts.run.steps:
+        ended = "no samples with one answer each were seen" if facts.run.finished else "they are studied at the end of a run, and this one has none"
+        yield NotChecked("label noise, misaligned labels and columns that hold the answer", ended)
     if facts.losses and not any(loss.graph_reads or loss.operations for loss in facts.losses):
         yield NotChecked("the structure of the loss", "its operations were not followed")
     if facts.run.steps and not len(record.family("grad_norm").steps):

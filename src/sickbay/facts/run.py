@@ -47,6 +47,7 @@ class Run:
 
     script: str = ""
     argv: tuple[str, ...] = ()
+    """The script and its arguments."""
     cwd: str = ""
     started: float = 0.0
     seconds: float = 0.0

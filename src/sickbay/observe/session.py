@@ -478,7 +478,7 @@ class Session:
     def _run_fact(self, finished: bool) -> facts.Run:
         return facts.Run(
             script=os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else "",
-            argv=tuple(sys.argv[1:]),
+            argv=tuple(sys.argv),
             cwd=os.getcwd(),
             started=self.recording.started,
             seconds=time.time() - self.recording.started,

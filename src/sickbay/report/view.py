@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sickbay.causes.registry import catalogue
 from sickbay.nouns import Certainty, Diagnosis, Evidence, EvidenceKind, Place, Safety, Sign, Suspicion, Verdict
 from sickbay.record.reader import Record
 from sickbay.report import incident, words
@@ -305,7 +306,16 @@ def _next(diagnosis: Diagnosis, run: RunView) -> tuple[tuple[str, str], ...]:
     if diagnosis.verdict == "untrained":
         return (("sickbay doctor", "says what of this environment works"),)
     if diagnosis.causes:
-        return ((f"sickbay explain {words.clean(diagnosis.causes[0].cause)}", "what it is, how we know, false alarms, fixes"),)
+        first = diagnosis.causes[0]
+        explain = (f"sickbay explain {words.clean(first.cause)}", "what it is, how we know, false alarms, fixes")
+        curable = first.cause in catalogue() and catalogue()[first.cause].cure
+        if curable and not diagnosis.trials and run.folder:
+            return ((f"sickbay try {run.name}", "runs the unmodified script again with its cure, and compares"), explain)
+        return (explain,)
+    if diagnosis.verdict == "undecided" and run.script:
+        return ((f"sickbay checklist {run.command}", "tries the five usual things"),)
+    if run.report and run.script:
+        return ((f"sickbay run --exit-code {run.command}", "fails when the script turns sick: for CI"),)
     return ((f"sickbay report {run.name} -o report.html", "the curves and layers behind this verdict"),)
 
 

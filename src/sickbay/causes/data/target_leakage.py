@@ -56,7 +56,7 @@ SOMETHING = 0.1
     title="one input column gives the target away",
     why="The score is that of the column, not of the model: where the column is not known in advance, nothing is left.",
     explains=set(),
-    cure="mask-column",
+    cure=None,
 )
 def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     probe = probe_of(record)

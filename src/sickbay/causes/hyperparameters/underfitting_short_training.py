@@ -104,7 +104,7 @@ class Outlook:
     title="training stops while the loss still falls fast",
     why="The model has learned a part of what it could: the same run, only longer, would be far better.",
     explains={"slow-descent", "chance-level"},
-    cure="more-steps",
+    cure=None,
 )
 def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     run = record.facts.run
