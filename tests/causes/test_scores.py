@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Calibration, DataProbe, Evaluation, LabelOrder, Loader
+from sickbay.facts import Calibration, DataProbe, Evaluation, Head, LabelOrder, Loader, Loss
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 LINE = Place("/x/train.py", 40, None, "val_loss = criterion(out, y_val)")
 CHOOSES = {"/x/train.py": "for epoch in range(20):\n    if acc > best_acc:\n        best_acc = acc\n"}
+CLASSES = Loss(index=0, heads=(Head(function="cross_entropy", input_shape=(32, 4), target_shape=(32,)),))
+WORDS = Loss(index=0, heads=(Head(function="cross_entropy", input_shape=(8, 50, 60), target_shape=(8, 60)),))
 STEPS = np.arange(19, 400, 20)
 JUMPING = 0.8 + np.array([-0.05, 0.0, 0.04, -0.04, 0.05, 0.0, -0.05, 0.04, 0.0, 0.05] * 2)
 
@@ -32,15 +34,24 @@ class TestSmallValidationSet(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield evaluated(JUMPING, 24)
         yield evaluated(JUMPING, 24, {"/x/train.py": "stop = EarlyStopping(patience=5)\n"})
+        yield evaluated(np.full(20, 0.75), 8, losses=[CLASSES])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "nothing is chosen by it", evaluated(JUMPING, 24, {"/x/train.py": "print(acc)\n"})
         yield "a few hundred samples", evaluated(JUMPING, 360)
+        yield "a handful of texts, with an answer for every word", evaluated(np.full(20, 0.75), 8, losses=[WORDS])
+        yield "a handful, once at the end", evaluated(np.full(20, 0.75), 8, losses=[CLASSES], evaluations=[Evaluation(index=0, samples=8, passes=1)])
         yield "a small data set", evaluated(JUMPING, 24, training=120)
         yield "the model really improves", evaluated(np.linspace(0.3, 0.95, 20), 24)
         yield "perfect throughout", evaluated(np.ones(20), 24)
         larger = [Evaluation(index=0, loader=1, samples=24, passes=20), Evaluation(index=1, loader=2, samples=800, passes=20)]
         yield "another evaluation, of many samples", evaluated(JUMPING, 24, evaluations=larger)
+
+
+def test_the_split_is_where_it_is_set_aside() -> None:
+    script = "X, X_test = train_test_split(X)\nX_train, X_val = train_test_split(X, test_size=0.01)\n" + CHOOSES["/x/train.py"]
+    suspicion = assert_suspects(evaluated(JUMPING, 24, {"/x/train.py": script}), "small-validation-set", "likely")
+    assert suspicion.place is not None and suspicion.place.line == 2
 
 
 def predicting(shares: list[float], histogram: tuple[int, ...] = (400, 300, 300), steps: int = 200, **changes: Any) -> Record:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
+from sickbay.causes.fixing import source_at
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 
 TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
+VALIDATION = re.compile(r"(?<![a-z])(?:val|valid|validation|dev|xv|yv|xval)(?![a-z])", re.IGNORECASE)
 HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xte|xval)(?![a-z])", re.IGNORECASE)
 
 
@@ -38,6 +41,19 @@ def of_training(record: Record, data: EvaluationData) -> bool:
 
 def held_out(record: Record, data: EvaluationData) -> bool:
     return bool(HELD_OUT.search(names(record, data)))
+
+
+def split_at(record: Record) -> Place | None:
+    """The line that sets validation data aside by a call (`train_test_split`, `random_split`), if there is just one."""
+    found = []
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        for call in source.calls("train_test_split", "random_split") if source is not None else ():
+            statement = source.statement(call.lineno) if source is not None else None
+            names = ast.unparse(statement).partition("=")[0].replace("_", " ") if isinstance(statement, ast.Assign) else ""
+            if source is not None and VALIDATION.search(names):
+                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+    return found[0] if len(found) == 1 else None
 
 
 def where(record: Record, data: EvaluationData) -> Place | None:

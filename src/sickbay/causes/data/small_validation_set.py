@@ -8,7 +8,7 @@ a score: it follows chance, and the best value is the luckiest one.
 ## How we know
 
 The evaluation's own number of samples gives the standard error of its accuracy. The script chooses by it, although the best evaluation is within two standard errors of the
-typical one; and there are many times as many training samples, of which some could be spared.
+typical one; and there are many times as many training samples, of which some could be spared. A handful of samples is too few whatever they showed, for any score.
 
 ## Looks like it but is not
 
@@ -34,7 +34,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evaluated import evaluations, where
+from sickbay.causes.evaluated import evaluations, split_at, where
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -46,9 +46,14 @@ from sickbay.signs.losses import index
 
 SMALL = 60
 """Samples: at 80 % accuracy, one standard error is 5 points and more."""
+HANDFUL = 16
+"""Samples, each with one answer: one standard error of an accuracy is 10 points and more, of a mean loss a quarter of the spread between samples."""
 SPARED = 10
 """Times as many training samples: taking as much again for validation would cost training a tenth."""
 PASSES = 5
+CHOICES = 3
+"""Evaluations among which there is something to choose."""
+MOST_ANSWERS = 4
 MOVES = 3
 """Times that the score must have changed in the later two thirds of the evaluations: one that stands still does not mislead."""
 ERRORS = 2.0
@@ -70,10 +75,11 @@ CHOICE = re.compile(
 def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not any(CHOICE.search(text) for text in record.sources.values()):
         return
+    yield from _a_handful(record)
     known = {e.index: e for e in record.facts.evaluations}
     for series in record.series_like("accuracy/eval"):
         evaluation = known.get(index(series))
-        if evaluation is None or not 2 <= evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
+        if evaluation is None or not HANDFUL < evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
             continue
         rows = _training_rows(record)
         if rows >= SPARED * evaluation.samples and (numbers := _by_chance(series, evaluation.samples)) is not None:
@@ -87,6 +93,27 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
             )
             yield hint(f"training has {rows:,} samples, {rows // evaluation.samples} times as many")
             return
+
+
+def _a_handful(record: Record) -> Iterator[Evidence]:
+    rows = _training_rows(record)
+    for evaluation in record.facts.evaluations:
+        few = 1 <= evaluation.samples <= HANDFUL and evaluation.passes >= CHOICES
+        if few and rows >= SPARED * evaluation.samples and not _larger(record, evaluation) and _one_answer_each(record):
+            yield strong(
+                f"the script chooses by {evaluation.passes} evaluations of {evaluation.samples} samples, each of which is {100 / evaluation.samples:.0f} % of the score; "
+                f"training has {rows:,}",
+                _place(record, evaluation),
+                samples=evaluation.samples,
+                training=rows,
+            )
+            return
+
+
+def _one_answer_each(record: Record) -> bool:
+    """A text or a picture with an answer for every position holds far more than its rows say."""
+    shapes = [head.target_shape for loss in record.facts.losses for head in loss.heads]
+    return bool(shapes) and all(math.prod(s[1:]) <= MOST_ANSWERS for s in shapes)
 
 
 def _by_chance(series: Series, samples: int) -> tuple[float, float, float] | None:
@@ -109,6 +136,8 @@ def _training_rows(record: Record) -> int:
 
 
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
+    if (split := split_at(record)) is not None:
+        return split
     data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
 
