@@ -50,7 +50,7 @@ LABELS, STEPS = 200, 50
     level="evaluation",
     title="the model predicts one class for everything",
     why="Its accuracy is that class's share of the samples: it has learned nothing of the inputs.",
-    explains={"chance-level"},
+    explains={"chance-level", "flat-loss"},
     cure=None,
 )
 def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]:
