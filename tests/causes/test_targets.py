@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from sickbay.facts import Column, DataProbe, EvaluatedExamples, Evaluation, Head, LabelOrder, Loader, Loss, Offset, Relation, Suspects
 from sickbay.nouns import Place
@@ -66,6 +67,24 @@ def test_a_shift_is_proof_and_is_named() -> None:
     assert suspicion.fix.diff == "x, y = x[:-1], y[1:]"
     suspicion = assert_suspects(run(probe(offset=Offset(reversed=True, relation=RELATED))), "misaligned-labels", "proven")
     assert "opposite order" in suspicion.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("y = y[torch.randperm(len(y))]", True),
+        ("x = x[np.argsort(x[:, 0])]", True),
+        ("y = y.roll(1)", True),
+        ("random.shuffle(y)", True),
+        ("order = torch.randperm(len(x)); x = x[order]; y = y[order]", False),
+        ("x, y = x[order], y[order]", False),
+        ("y = y.long()", False),
+    ],
+)
+def test_the_line_that_reorders_one_of_them_is_the_place(line: str, found: bool) -> None:
+    record = run(probe(), sources={"/x/train.py": f"import torch\n{line}\nloss = criterion(model(x), y)\n"})
+    place = assert_suspects(record, "misaligned-labels").place
+    assert place is not None and place.line == (2 if found else LINE.line)
 
 
 def test_labels_that_change_from_epoch_to_epoch_are_proof() -> None:

@@ -23,6 +23,8 @@ ERRORS = 5.0
 """Standard errors by which channels must differ before they are compared in opposite order."""
 RENAMED, FITS = 0.3, 0.7
 """How many more of evaluation's labels are told from training's samples once its classes are called otherwise, and how many must be then."""
+STRANGE, STRANGE_ROWS = 0.3, 100
+"""What is told across, as a part of what is told within (both beyond guessing): a shift between sites or seasons leaves most of it."""
 FAR, SAME_SHARES = 0.25, 0.5
 """Part of the tokens that would have to change, beyond chance: texts of two times or two authors differ by a tenth or two. With other ids for the same words, the
 shares themselves (sorted) explain less than half of it."""
@@ -200,5 +202,26 @@ def other_names(probe: DataProbe | None) -> tuple[Difference, Place | None] | No
             )
             return Difference(
                 text, "number the classes once, from training data, and use that for validation too", "classes = sorted(set(train_labels))  # once"
+            ), e.called_from or e.place
+    return None
+
+
+def strangers(probe: DataProbe | None) -> tuple[Difference, Place | None] | None:
+    """Training and evaluation can each be told by themselves, but not one from the other: the same numbers do not mean the same in both."""
+    trained = probe.relation if probe is not None else None
+    for e in probe.evaluations if probe is not None and trained is not None else ():
+        r, own = e.renamed, e.relation
+        if r is None or own is None or own.rows < STRANGE_ROWS or min(r.within, own.score) < FITS or r.renamed > FITS:
+            continue
+        chance = max(own.chance, own.majority)
+        if r.right - chance < STRANGE * (min(r.within, own.score) - chance):
+            text = (
+                f"does not mean the same as in training: training's samples tell {100 * r.within:.0f} % of each other's labels, evaluation's own {100 * own.score:.0f} %, "
+                f"but training's tell only {100 * r.right:.0f} % of evaluation's (guessing: {100 * chance:.0f} %)"
+            )
+            return Difference(
+                text,
+                "prepare validation with what was learned from training data (vocabulary, column order, scaling): one function for both",
+                "vocab = build_vocab(train_texts)  # once\nval_ids = encode(val_texts, vocab)",
             ), e.called_from or e.place
     return None

@@ -117,6 +117,8 @@ class Renamed:
     """...and under the names that fit best:"""
     names: tuple[tuple[int, int], ...] = ()
     """...training's class, and what evaluation calls it, where that is another."""
+    within: float = 0.0
+    """Share of training's own labels that its other samples tell in the same way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ import numpy as np
 
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
+from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -43,7 +44,6 @@ COMMON = 0.75
 NEVER = 0.1
 """A rare class gets less than a tenth of the predictions that its labels would give it."""
 LABELS = 200
-LOOKS = 3
 MARGIN = 0.02
 """The rare classes together must have this share of the labels at least: otherwise a few samples decide."""
 
@@ -66,7 +66,7 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
     if share[common] < COMMON or rare < MARGIN:
         return
     for family in ("predicted_share/eval", "predicted_share/train"):
-        predicted = _last(record, family, len(share))
+        predicted = last_shares(record, family, len(share))
         if predicted is None:
             continue
         others = 1 - predicted[common]
@@ -81,15 +81,6 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
             )
             yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
         return
-
-
-def _last(record: Record, name: str, classes: int) -> np.ndarray | None:
-    """What was predicted in the last fifth of the looks."""
-    family = record.family(name)
-    if len(family.steps) < LOOKS or len(family.names) < classes:
-        return None
-    values = np.asarray(family.values, float)
-    return np.asarray(np.nanmean(values[-max(LOOKS, len(values) // 5) :], axis=0))[: max(classes, len(family.names))]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -33,11 +33,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
+from sickbay.causes.reordered import reordered
 from sickbay.facts import DataProbe, Offset, Relation
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -64,21 +66,20 @@ RANDOM_LABELS = re.compile(r"=.*\b(?:randint|random_integers|multinomial|bernoul
 )  # fmt: skip
 def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
     probe = probe_of(record)
-    if probe is None or probe.relation is None:
+    if probe is None or (relation := probe.relation) is None:
         return
+    probe = replace(probe, place=reordered(record, probe.place) or probe.place)
     if probe.offset is not None:
-        yield proof(_shifted(probe, probe.relation, probe.offset), probe.place, rows=probe.relation.rows, by=probe.offset.by)
-        return
-    if _dealt_anew(probe, signs):
+        yield proof(_shifted(probe, relation, probe.offset), probe.place, rows=relation.rows, by=probe.offset.by)
+    elif _dealt_anew(probe, signs):
         yield proof(
             f"the same samples come with other labels: of {probe.again:,} that came again, number for number, {100 * probe.changed / probe.again:.0f} % had another label than before",
             probe.place,
             again=probe.again,
             changed=probe.changed,
         )
-        return
-    if at_chance(probe.relation) and not _made_up(record, probe):
-        yield from _unrelated(record, probe, probe.relation, signs)
+    elif at_chance(relation) and not _made_up(record, probe):
+        yield from _unrelated(record, probe, relation, signs)
 
 
 def _dealt_anew(probe: DataProbe, signs: Signs) -> bool:

@@ -55,7 +55,6 @@ SOMETHING = 0.1
     level="data",
     title="one input column gives the target away",
     why="The score is that of the column, not of the model: where the column is not known in advance, nothing is left.",
-    explains=set(),
     cure=None,
 )
 def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evaluated import evaluations, held_out, where
+from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, where
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -69,9 +69,14 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
             return
         clean = any(d is not data and d.rows >= ENOUGH and d.found < SHARE * d.rows for d in record.facts.evaluation_data)
         from_loader = data.loader is not None and data.found_distinct >= ENOUGH
-        if from_loader and data.found >= ALL * data.rows and held_out(record, data) and not clean:
+        if from_loader and data.found >= ALL * data.rows and (_own_name(record, data) or (held_out(record, data) and not clean)):
             yield strong(f"{text}: all of the validation set", place, found=data.found, rows=data.rows)
             return
+
+
+def _own_name(record: Record, data: EvaluationData) -> bool:
+    """The loader itself is called a validation loader, so that no other data can be meant."""
+    return any(x.index == data.loader and VALIDATION.search(x.variable.replace("_", " ")) for x in record.facts.loaders)
 
 
 def _tells(data: EvaluationData) -> bool:

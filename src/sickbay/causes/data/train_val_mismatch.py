@@ -32,7 +32,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words
+from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
@@ -74,7 +74,7 @@ def _found(record: Record) -> tuple[Difference, Place | None] | None:
     for data in evaluations(record):
         if different := (difference(data) or other_words(data)):
             return different, where(record, data)
-    return other_names(record.facts.data_probe)
+    return other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
 
 
 def _worse(record: Record) -> bool:

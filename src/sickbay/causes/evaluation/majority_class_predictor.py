@@ -31,6 +31,7 @@ import numpy as np
 
 from sickbay.causes.evidence import strong
 from sickbay.causes.fixing import mend
+from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -41,7 +42,7 @@ ALL = 0.99
 """Share of the predictions that one class has."""
 COMMON = 0.75
 """Share of the labels that the commonest class may have: above, predicting it alone pays (see class-imbalance)."""
-LABELS, STEPS, LOOKS = 200, 50, 3
+LABELS, STEPS = 200, 50
 
 
 @cause(
@@ -49,7 +50,7 @@ LABELS, STEPS, LOOKS = 200, 50, 3
     level="evaluation",
     title="the model predicts one class for everything",
     why="Its accuracy is that class's share of the samples: it has learned nothing of the inputs.",
-    explains={"chance-level"},
+    explains={"chance-level", "flat-loss"},
     cure=None,
 )
 def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]:
@@ -60,7 +61,7 @@ def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]
     if share.max() > COMMON:
         return
     for family in ("predicted_share/eval", "predicted_share/train"):
-        if (predicted := _last(record, family)) is None:
+        if (predicted := last_shares(record, family)) is None:
             continue
         one = int(predicted.argmax())
         if predicted[one] >= ALL:
@@ -73,15 +74,6 @@ def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]
                 share=own,
             )
         return
-
-
-def _last(record: Record, name: str) -> np.ndarray | None:
-    """Shares of the predictions over the last looks."""
-    family = record.family(name)
-    if len(family.steps) < LOOKS or len(family.names) < 2:
-        return None
-    values = np.asarray(family.values, float)
-    return np.asarray(np.nanmean(values[-max(LOOKS, len(values) // 5) :], axis=0))
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

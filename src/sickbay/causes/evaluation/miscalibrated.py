@@ -59,7 +59,7 @@ ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma
     level="evaluation",
     title="the model's confidence is far from its accuracy",
     why="Its probabilities promise what it does not keep: thresholds, rankings and costs that are based on them are wrong.",
-    explains=set(),
+    explains={"val-rising", "train-val-gap"},
     cure=None,
 )
 def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:

@@ -11,6 +11,8 @@ from sickbay.observe.numbers import Array
 
 FEWEST_ROWS = 100
 MOST_CLASSES = 30
+MOST_OWN = 400
+"""Training samples that are told from the others, to see what the means are worth."""
 
 
 def renamed(numbers: Array, y: Array, others: Array, other_y: Array, kind: str) -> facts.Renamed | None:
@@ -27,15 +29,25 @@ def renamed(numbers: Array, y: Array, others: Array, other_y: Array, kind: str) 
     np.add.at(table, (told, given), 1)
     names = _best_names(table)
     pairs = tuple((int(named[a]), int(named[b])) for a, b in names if a != b and table[a, b])
-    return facts.Renamed(rows=len(given), right=float((told == given).mean()), renamed=float(sum(table[a, b] for a, b in names) / len(given)), names=pairs[:8])
+    own = np.linspace(0, len(y) - 1, min(len(y), MOST_OWN)).astype(int)
+    return facts.Renamed(
+        rows=len(given),
+        right=float((told == given).mean()),
+        renamed=float(sum(table[a, b] for a, b in names) / len(given)),
+        names=pairs[:8],
+        within=float((_told(x[: len(y)], one_hot(classes, len(named)), x[own], own) == classes[own]).mean()),
+    )
 
 
-def _told(x: Array, hot: Array, others: Array) -> Array:
-    """The class that each of the other rows resembles, by its nearest rows."""
+def _told(x: Array, hot: Array, others: Array, own: Array | None = None) -> Array:
+    """The class that each of the other rows resembles, by its nearest rows; those that are rows of `x` themselves (`own` says which) not by themselves."""
     squares = np.einsum("ij,ij->i", x, x)
     found = []
     for at in range(0, len(others), BLOCK):
-        near = np.argpartition(squares[None] - 2.0 * (others[at : at + BLOCK] @ x.T), NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS]
+        distances = squares[None] - 2.0 * (others[at : at + BLOCK] @ x.T)
+        if own is not None:
+            distances[np.arange(len(distances)), own[at : at + BLOCK]] = np.inf
+        near = np.argpartition(distances, NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS]
         found.append(hot[near].sum(1).argmax(1))
     return np.concatenate(found)
 
