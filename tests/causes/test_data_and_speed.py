@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Batches, LabelOrder, Loader, Run
+from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, make_record
@@ -98,3 +98,15 @@ class TestRepeatedBatches(CauseTestCase):
         yield "a loader of one batch", repeated(in_a_row=199, again=199, epochs=200, batches=1)
         yield "a random batch for every step", repeated(epochs=200, sampler="RandomSampler")
         yield "shuffled, with workers", repeated(epochs=10, workers=4, sampler="RandomSampler")
+        yield "all data at once", drawn_by_hand(trained=800, evaluated=200)
+
+
+def drawn_by_hand(trained: int, evaluated: int) -> Record:
+    batches = Batches(seen=200, distinct=1, repeated=199, in_a_row=199)
+    data = EvaluationData(rows=evaluated, distinct=evaluated, train_distinct=trained, train_rows=200 * trained, passes=5, texts=("model(x_val)",))
+    return make_record(series={"loss/train": falling(2, 0.1, 200)}, batches=batches, evaluation_data=[data])
+
+
+def test_a_batch_drawn_by_hand_that_is_always_the_same() -> None:
+    suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200), "repeated-batches", "likely")
+    assert "generator" in suspicion.fix.text + suspicion.fix.diff

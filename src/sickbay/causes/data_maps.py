@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -177,7 +178,11 @@ def _channels(shape: tuple[int, ...], features: int) -> np.ndarray | None:
 def other_words(data: EvaluationData) -> Difference | None:
     """The same words under other ids."""
     w = data.words
-    if w is None or w.distance - w.by_chance < FAR or w.in_order - w.by_chance > SAME_SHARES * (w.distance - w.by_chance):
+    if w is None:
+        return None
+    # Rows that came again say nothing new: as many as are distinct bound what two samples of one text differ by.
+    by_chance = w.by_chance * math.sqrt(w.train_rows / max(min(w.train_rows, data.train_distinct), 1))
+    if w.distance - by_chance < FAR or w.in_order - w.by_chance > SAME_SHARES * (w.distance - w.by_chance):
         return None
     text = (
         f"is numbered otherwise than what was trained on: {100 * w.distance:.0f} % of the ids at each position would have to change to make both alike (by chance {100 * w.by_chance:.0f} %), "

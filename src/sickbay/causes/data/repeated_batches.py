@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import first_place, located, proof
+from sickbay.causes.evaluated import evaluations, where
+from sickbay.causes.evidence import first_place, located, proof, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
@@ -38,6 +39,8 @@ from sickbay.signs import Signs
 
 SEEN = 16
 NEARLY_ALL = 0.8
+MORE = 2
+"""Times as many samples in evaluation as in training."""
 TWICE = 0.3
 """Share of known batches: a shuffled loader makes the same batch twice about never."""
 
@@ -55,6 +58,8 @@ TWICE = 0.3
 def repeated_batches(record: Record, signs: Signs) -> Iterator[Evidence]:
     batches, steps = record.facts.batches, record.facts.run.steps
     loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    if loader is None:
+        yield from _by_hand(record)
     if loader is None or batches.seen < SEEN or (loader.batches is not None and loader.batches < 2):
         return
     if loader.epochs >= NEARLY_ALL * steps and batches.in_a_row >= NEARLY_ALL * (batches.seen - 1):
@@ -76,6 +81,23 @@ def repeated_batches(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
 
 
+def _by_hand(record: Record) -> Iterator[Evidence]:
+    """Batches that the script draws itself. All data at once is one batch, too; but nobody validates on far more samples than there are to train on."""
+    batches = record.facts.batches
+    if batches.seen < SEEN or batches.in_a_row < NEARLY_ALL * (batches.seen - 1):
+        return
+    for data in evaluations(record):
+        if data.train_distinct and data.distinct >= MORE * data.train_distinct:
+            yield strong(
+                f"{batches.in_a_row + 1:,} of {batches.seen:,} training batches were one and the same, number for number: training knows {data.train_distinct:,} samples, "
+                f"while evaluation is given {data.distinct:,}{located(where(record, data))}",
+                record.facts.timeline.places.get("forward"),
+                seen=batches.seen,
+                distinct=batches.distinct,
+            )
+            return
+
+
 def _drawn_alike(loader: Loader) -> bool:
     return loader.workers > 1 and loader.sampler == "RandomSampler" and (loader.batch_size or 0) > 1
 
@@ -89,4 +111,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             "loader = DataLoader(data, num_workers=4, worker_init_fn=own_generator)",
         )
     place = first_place(evidence)
+    if not any(x.role == "train" for x in record.facts.loaders):
+        text = "draw another batch in every step: seed generators once, before the loop, and draw inside it"
+        return mend(
+            text, "", "generator = torch.Generator().manual_seed(0)  # once\nindices = torch.randint(len(data), (batch_size,), generator=generator)"
+        )
     return mend(f"go through the loader{located(place)} once per epoch", "", "for epoch in range(epochs):\n    for x, y in loader:\n        ...")
