@@ -10,7 +10,7 @@ import numpy as np
 from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, make_record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 
 def imbalanced(labels: tuple[int, ...], predicted: tuple[float, ...], family: str = "predicted_share/eval") -> Record:
