@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import InputScale, Layer, Model
+from sickbay.facts import Head, InputScale, Layer, Loss, Model, Values
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, falling, make_record
 
@@ -18,15 +18,24 @@ def inputs(losses: np.ndarray = FLAT, first: str = "Linear", **scale: Any) -> Re
     return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], models=[model])
 
 
+def regression(end: float) -> Record:
+    """Targets of spread 1, a loss that falls from half a million."""
+    target = Values(count=500, minimum=-3.0, maximum=3.0, mean=0.0, std=1.0)
+    loss = Loss(index=0, heads=(Head(function="mse_loss", input_shape=(40, 1), target_shape=(40, 1), target=target),))
+    return make_record(series={"loss/train": falling(5e5, end, 400)}, inputs=[InputScale(**WINE)], losses=[loss])
+
+
 class TestUnscaledInput(CauseTestCase):
     cause = "unscaled-input"
     certainty = "likely"
 
     def sick(self) -> Iterable[Record]:
         yield inputs()
+        yield regression(end=7.0)
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
         yield "batch norm comes first", inputs(first="BatchNorm1d")
         yield "token numbers", inputs(dtype="int64")

@@ -35,6 +35,8 @@ from sickbay.facts import InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.curves import end
+from sickbay.signs.losses import judged_losses
 
 # Raw pixels have a spread of about 70; standardised data reach 10 in their tails, counts and prices go to thousands.
 SPREAD = 30.0
@@ -42,6 +44,9 @@ SPREAD = 30.0
 COLUMNS = 1e3
 OFFSET = 100.0
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
+MINIMUM_STEPS = 50
+WORSE = 1.5
+"""Times the variance of the targets, which was measured on the first batches only."""
 NORMALISERS = ("BatchNorm", "LayerNorm", "InstanceNorm", "GroupNorm", "RMSNorm")
 
 
@@ -59,12 +64,26 @@ NORMALISERS = ("BatchNorm", "LayerNorm", "InstanceNorm", "GroupNorm", "RMSNorm")
 )  # fmt: skip
 def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     scale = next((s for s in record.facts.inputs if s.role == "train" and "float" in s.dtype), None)
-    symptoms = signs.named(*SYMPTOMS)
-    if scale is None or not symptoms or _normalised_first(record):
+    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_the_mean(record)
+    if scale is None or not symptom or _normalised_first(record):
         return
     text = _extreme(scale)
     if text:
-        yield strong(f"{text}; {symptoms[0].text}", steps=symptoms[0].steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+        steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
+        yield strong(f"{text}; {symptom}", record.facts.timeline.places.get("forward"), steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+
+
+def _worse_than_the_mean(record: Record) -> str:
+    """A regression that ends above the variance of its targets: it falls from so high that it looks like learning."""
+    for c, loss in judged_losses(record):
+        heads = loss.heads if loss else ()
+        target = heads[0].target if len(heads) == 1 and heads[0].function == "mse_loss" and heads[0].reduction == "mean" else None
+        if target is None or target.std <= 0 or len(c) < MINIMUM_STEPS:
+            continue
+        last = end(c)
+        if last.value - 2 * last.error > WORSE * target.std**2:
+            return f"the loss ends at {last.value:.3g}, and giving the mean of the targets as the answer to everything has {target.std**2:.3g}"
+    return ""
 
 
 def _extreme(s: InputScale) -> str:
