@@ -22,7 +22,7 @@ def regression(end: float) -> Record:
     """Targets of spread 1, a loss that falls from half a million."""
     target = Values(count=500, minimum=-3.0, maximum=3.0, mean=0.0, std=1.0)
     loss = Loss(index=0, heads=(Head(function="mse_loss", input_shape=(40, 1), target_shape=(40, 1), target=target),))
-    return make_record(series={"loss/train": falling(5e5, end, 400)}, inputs=[InputScale(**WINE)], losses=[loss])
+    return make_record(series={"loss/train": end + 5e5 * np.exp(-np.arange(400) / 10)}, inputs=[InputScale(**WINE)], losses=[loss])
 
 
 class TestUnscaledInput(CauseTestCase):
