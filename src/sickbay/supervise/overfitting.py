@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sickbay.exams.by_heart import memorised
 from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
 from sickbay.trials.levels import start_of
 
-NEAR_ZERO, OF_START = 0.01, 0.02
-"""As in exams/overfit.py, which cannot be imported where there is no torch."""
 STILL_FALLING = 0.9
 """The last tenth of the run is below this share of the tenth before: more steps would go on."""
 FEWEST = 20
@@ -40,7 +39,7 @@ def judge(record: Record) -> Judged:
     first, tail = start_of(finite), max(3, len(finite) // 20)
     last, before = float(np.median(finite[-tail:])), float(np.median(finite[-2 * tail : -tail]))
     told = f"the loss on one batch went from {first:.3g} to {last:.3g} in {len(finite):,} steps"
-    if last <= NEAR_ZERO or 0 < last <= OF_START * first:
+    if memorised(first, last):
         return Judged(True, "YES", f"{told}: the model can learn, and the loss and the loop teach it.")
     if last < STILL_FALLING * before:
         return Judged(False, "NOT YET", f"{told} and still falls: more steps (--steps) or a higher learning rate would tell.")
