@@ -131,6 +131,12 @@ def test_one_batch_is_the_same_one_over_and_over(treated: Treated) -> None:
     assert names["seen"] == [list(range(8))] * 8
     _, names = treated("one-batch=2", LOADED)
     assert names["seen"] == [[0, 1]] * 8
+    bare = (
+        LOADED.replace("TensorDataset(x, y)", "torch.stack([x[:, 0], y], 1)")
+        .replace("a, b in loader", "both in loader")
+        .replace("seen.append", "a, b = both[:, :1], both[:, 1]; seen.append")
+    )
+    assert treated("one-batch", bare)[1]["seen"] == [list(range(8))] * 8, "a tensor as the data set"
     drawn = REGRESSION.replace(
         "    loss = F", "    x = torch.randn(8, 4); y = torch.randn(8); drawn = globals().setdefault('drawn', []); drawn.append(x)\n    loss = F"
     )
