@@ -48,7 +48,7 @@ def conclusion(monkeypatch: pytest.MonkeyPatch) -> Callable[[Diagnosis | Excepti
     monkeypatch.setitem(sys.modules, "sickbay.conclude", fake)
     verdicts: list[object] = ["healthy"]
 
-    def diagnose(record: Record, summary: RunSummary) -> Diagnosis:
+    def diagnose(record: Record, summary: RunSummary, trials: object = ()) -> Diagnosis:
         if isinstance(verdicts[-1], Exception):
             raise verdicts[-1]
         sick = verdicts[-1] == "sick"
@@ -140,7 +140,7 @@ def supervised(call: Cli, conclusion: Callable[[object], None], monkeypatch: pyt
     from sickbay.cli import run
     from sickbay.supervise.child import Ending
 
-    def start(what: object, folder: Path, settings: object, live: bool) -> Ending:
+    def start(what: object, folder: Path, settings: object, live: bool, variables: object) -> Ending:
         writer = RecordWriter(folder / "process-1.sickbay")
         writer.fact("run", facts.Run(steps=3, backwards=3))
         writer.close()

@@ -100,6 +100,7 @@ DOWN, STUCK = 2.3 * np.exp(-np.arange(100) / 20), np.full(100, 2.3)
         (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": True}, "CURED"),
         (course([2.0] * 9 + [np.nan] * 20), course(DOWN), {"gone": False}, "HELPED"),
         (course([2.0] * 9 + [np.nan] * 20), course(DOWN[:8]), {"gone": True}, "INCONCLUSIVE"),
+        (course([2.0] * 9 + [np.nan] * 20), course([2.0] * 9 + [np.nan] * 20), {"gone": False}, "INCONCLUSIVE"),
         (course([2.0] * 9 + [np.nan] * 20), course([2.0] * 10 + [np.inf] * 20), {"gone": False}, "NO EFFECT"),
         (course(DOWN), course([2.0] * 9 + [np.nan] * 20), {"gone": True}, "HARMED"),
         (course([], crash="IndexError at step 0"), course(DOWN), {"gone": True}, "CURED"),

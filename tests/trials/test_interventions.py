@@ -64,6 +64,21 @@ def test_lr_is_scaled_and_schedules_keep_their_shape(treated: Treated) -> None:
     assert rates(record)[:3] == [0.005, 0.01, 0.01]
 
 
+def test_lr_reaches_updates_that_are_made_by_hand(treated: Treated) -> None:
+    text = """
+w = torch.zeros(4, requires_grad=True)
+x, y = torch.randn(64, 4), torch.randn(64)
+for step in range(6):
+    loss = ((x @ w - y) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= RATE * w.grad
+        w.grad = None
+"""
+    slow, _ = treated("lr=x0.1", text.replace("RATE", "0.1"))
+    assert losses(slow) == losses(treated("lr=x1", text.replace("RATE", "0.01"))[0])
+
+
 def test_clip_bounds_the_update(treated: Treated) -> None:
     record, _ = treated("clip=0.001", REGRESSION)
     assert max(record.series("grad_norm").values) <= 0.00101
@@ -116,6 +131,12 @@ def test_one_batch_is_the_same_one_over_and_over(treated: Treated) -> None:
     assert names["seen"] == [list(range(8))] * 8
     _, names = treated("one-batch=2", LOADED)
     assert names["seen"] == [[0, 1]] * 8
+    bare = (
+        LOADED.replace("TensorDataset(x, y)", "torch.stack([x[:, 0], y], 1)")
+        .replace("a, b in loader", "both in loader")
+        .replace("seen.append", "a, b = both[:, :1], both[:, 1]; seen.append")
+    )
+    assert treated("one-batch", bare)[1]["seen"] == [list(range(8))] * 8, "a tensor as the data set"
     drawn = REGRESSION.replace(
         "    loss = F", "    x = torch.randn(8, 4); y = torch.randn(8); drawn = globals().setdefault('drawn', []); drawn.append(x)\n    loss = F"
     )

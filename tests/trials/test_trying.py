@@ -79,7 +79,7 @@ def test_a_cure_is_tried_and_kept(tmp_path: Path, sickbay: Sickbay) -> None:
     assert given.returncode == 0, given.stderr
     (only,) = load_trials(tmp_path / ".sickbay/runs/run")
     assert (only.treatment, only.steps, only.effect) == ("lr=x1.01", 40, "NO EFFECT")
-    assert "Tried too" in given.stdout
+    assert "Tried    Learning rate ×1.01: NO EFFECT (40 steps" in given.stdout
 
 
 HEALTHY = SOFTMAX.replace(", nn.Softmax(dim=1)", "")

@@ -22,20 +22,23 @@ def checklist(command: tuple[str, ...], steps: int, jobs: int, runs_dir: Path | 
 
     The script is run a few times for some steps, each time with one thing changed, and left as it was.
     """
-    from sickbay.supervise.checking import conclusion, rows
-    from sickbay.supervise.examining import examine, must
+    from sickbay.supervise.checking import conclusion, rows, uses_half
+    from sickbay.supervise.examining import Examined, examine, must
     from sickbay.trials.orders import Orders
     from sickbay.trials.runner import LocalRunner
 
     what, folder = opened(command, runs_dir, "checklist")
-    wanted = [("as-it-is", Orders(steps=steps, seed=0))]
-    wanted += [(treat, Orders(treat=treat, steps=steps, total=steps, seed=0)) for _, treat in TREATED]
-    wanted += [("two-samples", Orders(treat=f"one-batch=2,{REGULARISERS_OFF}", steps=steps, total=steps, seed=0))]
-    found = {}
-    for seen in examine(what, folder, wanted, runner=LocalRunner(jobs)):
-        click.echo(f"sickbay: {seen.name} done ({seen.done.seconds:.0f} s)", err=True)
-        found[seen.name] = seen
-    must(found["as-it-is"])
+    found: dict[str, Examined] = {}
+
+    def run(*wanted: tuple[str, Orders]) -> None:
+        for seen in examine(what, folder, wanted, runner=LocalRunner(jobs)):
+            click.echo(f"sickbay: {seen.name} done ({seen.done.seconds:.0f} s)", err=True)
+            found[seen.name] = seen
+
+    run(("as-it-is", Orders(steps=steps, seed=0)))
+    half = uses_half(must(found["as-it-is"]))
+    treated = [(treat, Orders(treat=treat, steps=steps, total=steps, seed=0)) for _, treat in TREATED if half or treat != "fp32"]
+    run(*treated, ("two-samples", Orders(treat=f"one-batch=2,{REGULARISERS_OFF}", steps=steps, total=steps, seed=0)))
     out = page()
     table = rows(found, TREATED)
     indent = max(len(row.what) for row in table) + 2

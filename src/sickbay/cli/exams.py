@@ -52,8 +52,8 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
     """Can the script's model learn one batch by heart?
 
     The script is run on its first batch over and over, with dropout, weight decay, label smoothing and learning-rate decay off. A loss near zero is
-    expected; if it is not reached, the diagnosis of that very run says why. Exits with 1 if it is not, or if something in the model or the loop is
-    proven to be wrong all the same. Nothing that the script writes is left behind.
+    expected; if it is not reached, the diagnosis of that very run says why. Exits with 1 if the loss hardly falls, or if something in the model or
+    the loop is found to be wrong. Nothing that the script writes is left behind.
     """
     from sickbay.conclude import diagnose
     from sickbay.report.trials import bars
@@ -75,9 +75,9 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
     causes = found.held_against(diagnose(record))
     for cause in causes:
         out.prose(f"{headline(cause.title)}: {cause.evidence[0].text}", indent=6, label="But" if found.memorised else "Why")
-    if not found.memorised and not causes:
+    if found.alarming and not causes:
         out.prose("nothing structural was found; more steps, a higher learning rate or a wider model would be next", indent=6, label="Why")
-    sys.exit(0 if found.memorised and not causes else 1)
+    sys.exit(1 if causes or found.alarming else 0)
 
 
 @click.command(context_settings=SCRIPT)

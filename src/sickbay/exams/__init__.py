@@ -1,6 +1,7 @@
 """Examinations: questions that a model or a script is asked on purpose, besides being watched.
 
 overfit.py         can the model learn one batch by heart?             `sickbay.overfit`, the pytest fixture
+by_heart.py        when one batch counts as learned
 range_test.py      what a learning-rate sweep says (numbers only)      `sickbay lr`
 statistics.py      what several seeds say together (numbers only)      `sickbay seeds`
 randomness.py      random generators, taken and put back

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from sickbay.exams.by_heart import memorised
 from sickbay.exams.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 RATES = (1e-2, 1e-3, 1e-4)
 """Adam's learning rates that are tried in turn: one of them suits any network that can learn."""
-NEAR_ZERO = 0.01
-"""Of a classification loss: every sample has 99 % (CATALOGUE)."""
-OF_START = 0.02
-"""...and of any other: two per cent of where it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +37,6 @@ class Overfit:
 
     def __bool__(self) -> bool:
         return self.overfits
-
-
-def memorised(first: float, last: float) -> bool:
-    """Whether a loss that went from `first` to `last` has the batch by heart."""
-    return last <= NEAR_ZERO or 0 < last <= OF_START * first
 
 
 def overfit(model: torch.nn.Module, batch: Any, loss_fn: Callable[[Any, Any], torch.Tensor], *, steps: int = 300) -> Overfit:

@@ -99,7 +99,7 @@ def render(view: View, console: Console) -> None:
     _more_causes(page, view.causes[CAUSES:])
     for trial in view.trials:
         page.line()
-        _tried(page, trial, "Tried too" if view.causes else "Tried")
+        _tried(page, trial)
     page.line()
     _not_checked(page, view)
     _footer(page, view)
@@ -127,7 +127,7 @@ def _cause(page: Page, cause: CauseView, *, alone: bool) -> None:
     _where(page, cause)
     _fix(page, cause)
     if cause.trial is not None:
-        _tried(page, cause.trial, "Tried")
+        _tried(page, cause.trial)
     for i, told in enumerate(cause.consequences[:CONSEQUENCES]):
         page.prose(told, indent=GUTTER, label="" if i else "Explains", hang=GUTTER + 2)
     if len(cause.consequences) > CONSEQUENCES:
@@ -175,8 +175,8 @@ def _fix(page: Page, cause: CauseView) -> None:
         page.line(_diff(line), indent=GUTTER)
 
 
-def _tried(page: Page, trial: TrialView, label: str) -> None:
-    page.prose(f"{trial.label}: {trial.effect} ({trial.length})", indent=GUTTER, label=label)
+def _tried(page: Page, trial: TrialView) -> None:
+    page.prose(f"{trial.label}: {trial.effect} ({trial.length})", indent=GUTTER, label="Tried")
     for name, bars in trial.rows:
         page.line((f"{name:<10} ", "dim"), bars, indent=GUTTER)
     page.prose(trial.text, indent=GUTTER)

@@ -13,6 +13,8 @@ from sickbay.report.charts import Chart, Line
 BARS = "▁▂▃▄▅▆▇█"
 BROKEN = "×"
 WIDTH = 40
+EXPLODED = 3.0
+"""What is higher than this many times the start is drawn as high as that: or nothing else could be seen beside it."""
 SOLVED = 1e-3
 """Below this share of the highest value a logarithmic scale shows only noise."""
 
@@ -35,7 +37,8 @@ class TrialView:
 def trial_view(trial: Trial) -> TrialView:
     named = (("untreated", trial.untreated), ("treated", trial.treated))
     values = [v for _, points in named for _, v in points if math.isfinite(v)]
-    scale = _scale(values)
+    starts = [abs(points[0][1]) for _, points in named if points and math.isfinite(points[0][1])]
+    scale = _scale(values, min(starts, default=0.0))
     return TrialView(
         label=words.headline(trial.label),
         effect=trial.effect,
@@ -48,11 +51,11 @@ def trial_view(trial: Trial) -> TrialView:
     )
 
 
-def _scale(values: Sequence[float]) -> tuple[float, float, bool]:
+def _scale(values: Sequence[float], start: float) -> tuple[float, float, bool]:
     """Lowest, highest, and whether by logarithms."""
     if not values:
         return 0.0, 1.0, False
-    low, high = min(values), max(values)
+    low, high = min(values), min(max(values), EXPLODED * max(abs(start), min(values)))
     if low > 0 and high > 10 * low:
         return math.log(max(low, SOLVED * high)), math.log(high), True
     return low, high, False

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sickbay.conclude import diagnose
+from sickbay.record.reader import Record
 from sickbay.supervise.examining import Examined, must
 from sickbay.supervise.overfitting import judge
 from sickbay.trials.compare import compare, course_of
@@ -22,16 +23,20 @@ class Row:
 
 def rows(found: Mapping[str, Examined], treated: Iterable[tuple[str, str]]) -> list[Row]:
     plain = must(found["as-it-is"])
-    made = [_treated(what, found[treat], plain_of=found["as-it-is"]) for what, treat in treated]
+    made = [_treated(what, found.get(treat), plain_of=found["as-it-is"]) for what, treat in treated]
     return [*made, _two_samples(found["two-samples"]), _data(found["as-it-is"]), _whole(diagnose(plain).reason, diagnose(plain).verdict)]
 
 
-def _treated(what: str, seen: Examined, plain_of: Examined) -> Row:
+def uses_half(record: Record) -> bool:
+    return bool(record.facts.precision.autocast or record.facts.precision.weights)
+
+
+def _treated(what: str, seen: Examined | None, plain_of: Examined) -> Row:
     plain = must(plain_of)
+    if seen is None:
+        return Row(what, "NOT NEEDED", "the script uses single precision already", False)
     if seen.record is None:
         return Row(what, "INCONCLUSIVE", seen.trouble, False)
-    if what == "full precision" and not plain.facts.precision.autocast:
-        return Row(what, "NOT NEEDED", "the script uses single precision already", False)
     outcome = compare(course_of(plain), course_of(seen.record))
     better = outcome.effect in ("CURED", "HELPED")
     return Row(what, {"CURED": "BETTER", "HELPED": "BETTER", "HARMED": "WORSE"}.get(outcome.effect, outcome.effect), outcome.text, better)
@@ -41,7 +46,7 @@ def _two_samples(seen: Examined) -> Row:
     if seen.record is None:
         return Row("two samples by heart", "INCONCLUSIVE", seen.trouble, False)
     found = judge(seen.record)
-    return Row("two samples by heart", found.word, found.text.replace("one batch", "two samples"), found.word == "NO")
+    return Row("two samples by heart", found.word, found.text.replace("one batch", "two samples"), found.alarming)
 
 
 def _data(seen: Examined) -> Row:
@@ -67,4 +72,4 @@ def conclusion(found: Mapping[str, Examined], table: Sequence[Row]) -> str:
         return "The model cannot even learn two samples by heart: look for a mistake in the model, the loss or the loop before anything else."
     if alarming:
         return f"What helps: {' and '.join(row.what for row in alarming)}."
-    return "None of the usual suspects: the script learns, and neither a lower rate, nor clipping, nor precision makes a difference."
+    return "None of the usual suspects: the script learns, and neither a lower rate nor clipping nor full precision would help."

@@ -12,10 +12,12 @@ import numpy as np
 from sickbay.causes.registry import catalogue
 from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
+from sickbay.signs import read_signs
 from sickbay.trials.treatment import Treatment, labels, parse
 
-STRONGER = {"lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
-"""What is tried next where the first dose did not cure."""
+DEAD_AT_START = 0.5
+STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
+"""What is tried next where the first treatment did not cure."""
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
 BUDGET_RUNS = 2.0
@@ -107,8 +109,12 @@ def cure_for(cause: str, record: Record) -> str | None:
     if declared == "drop-samples":
         samples = _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None
-    if declared in STRONGER:
+    if declared in ("lr=x0.1", "lr=x10"):
         return _dosed(declared, record)
+    if declared == "leaky-relu" and any(s.numbers["at_start"] >= DEAD_AT_START for s in read_signs(record).named("dead-units")):
+        return "reinit"  # they were never alive: a little slope does not bring them back
+    if declared == "relu-and-normalisation" and not any(op.name in ("tanh", "sigmoid") for loss in record.facts.losses for op in loss.activations):
+        return None  # the activations are inside a recurrent layer
     if declared == "insert-relu":
         layers = _bare_layers(record)
         return f"insert-relu={','.join(layers)}" if layers else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sickbay.causes.registry import catalogue
 from sickbay.conclude import diagnose, suspect_all
 from sickbay.errors import SickbayError
 from sickbay.nouns import Suspicion, Trial
@@ -24,7 +25,7 @@ from sickbay.signs import read_signs
 from sickbay.supervise.child import environment
 from sickbay.supervise.planning import STRONGER, Plan, Planned
 from sickbay.supervise.replay import SEEDED
-from sickbay.trials.compare import Course, Outcome, compare, course_of
+from sickbay.trials.compare import Course, Outcome, compare, compare_waiting, course_of
 from sickbay.trials.fence import TRACKERS_OFF
 from sickbay.trials.ground import FENCED_FILE
 from sickbay.trials.orders import Orders
@@ -128,10 +129,13 @@ class Trying:
             why = done.trouble or next(iter(bootstrap_errors(folder)), "") or f"it ended with exit code {done.returncode} and recorded nothing"
             return Outcome("INCONCLUSIVE", f"the trial did not come about: {why}"), None
         treated = course_of(record, self.plan.steps)
+        gone = self._gone(planned, record)
+        if planned.cause and catalogue()[planned.cause].level == "system":
+            return compare_waiting(self.record, record, gone), treated
         redefined = any(t.intervention.redefines_loss for t in planned.treatments)
         found = diagnose(record)
         well = not any(s.certainty != "possible" for s in found.causes)
-        outcome = compare(self.untreated, treated, redefined=redefined, gone=self._gone(planned, record), well=well)
+        outcome = compare(self.untreated, treated, redefined=redefined, gone=gone, well=well)
         return (replace(outcome, text=f"{outcome.text} ({done.trouble})") if done.trouble else outcome), treated
 
     def _gone(self, planned: Planned, record: Record) -> bool | None:

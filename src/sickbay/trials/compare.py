@@ -23,6 +23,8 @@ from sickbay.record.reader import Record
 from sickbay.trials.levels import FEWEST, Levels, compare_levels, start_of
 
 STANDARD_ERRORS = 3.0
+FASTER = 0.5
+"""Waiting half as long is no accident of a busy machine."""
 LONGER = 1.5
 """A run that breaks down this many times later than before is better off, if not well."""
 
@@ -78,11 +80,11 @@ def course_of(record: Record, until: int | None = None) -> Course:
 def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone: bool | None = None, well: bool = False) -> Outcome:
     """`gone`: the cause's evidence was in the untreated record and is not in the treated one; None if it never was. `well`: nothing else is firmly
     suspected in the treated run. `redefined`: the treatment computes the loss otherwise."""
+    if gone is False and _identical(untreated, treated):
+        return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     ended = _endings(untreated, treated, gone)
     if ended is not None:
         return ended
-    if gone is False and _identical(untreated, treated):
-        return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     levels = _levels(untreated, treated, redefined)
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
@@ -93,6 +95,15 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
     effect = _effect(levels, better and not worse, worse, gone, well, redefined)
     suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
     return Outcome(effect, told + suffix, levels.effect, levels.noise)
+
+
+def compare_waiting(untreated: Record, treated: Record, gone: bool | None) -> Outcome:
+    """For what slows a run down and leaves its losses alone: the time that a step waits for data."""
+    before, now = (float(np.median(v)) if len(v := r.series("time/data").values) else 0.0 for r in (untreated, treated))
+    text = f"a step waits {1000 * now:.3g} ms for data (untreated {1000 * before:.3g} ms)"
+    if gone or now < FASTER * before:
+        return Outcome("CURED" if gone else "HELPED", text)
+    return Outcome("HARMED" if now * FASTER > before and before else "INCONCLUSIVE", text)
 
 
 def _effect(levels: Levels, better: bool, worse: bool, gone: bool | None, well: bool, redefined: bool) -> Effect:
@@ -143,7 +154,9 @@ def _levels(untreated: Course, treated: Course, redefined: bool) -> Levels:
 
 def _identical(untreated: Course, treated: Course) -> bool:
     pairs = ((untreated.loss, treated.loss), (untreated.evaluation, treated.evaluation), (untreated.accuracy, treated.accuracy))
-    return all(np.array_equal(a.values, b.values) and np.array_equal(a.steps, b.steps) for a, b in pairs)
+    return untreated.steps == treated.steps > 0 and all(
+        np.array_equal(a.steps, b.steps) and np.array_equal(a.values, b.values, equal_nan=True) for a, b in pairs
+    )
 
 
 def _last(series: Series) -> float | None:

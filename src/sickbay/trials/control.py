@@ -93,6 +93,29 @@ class Control:
         self.before_step(before)
         self.after_step(after)
 
+    def gradients_by_hand(self, factor: Callable[[int], float]) -> None:
+        """For scripts without an optimizer, which update weights by hand: gradients are multiplied by `factor(step)` after each backward pass, which is the
+        same as another learning rate."""
+        import torch
+
+        passes = 0
+
+        def around(original: Call) -> Call:
+            def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+                nonlocal passes
+                result = original(tensors, *args, **kwargs)
+                if not self.session.busy and not self.session.registry.optimizers and isinstance(tensors, torch.Tensor):
+                    with self.unseen():
+                        for leaf in leaves_of(tensors):
+                            if leaf.grad is not None:
+                                leaf.grad.mul_(factor(passes))
+                    passes += 1
+                return result
+
+            return backward
+
+        self.wrap(torch.autograd, "backward", around)
+
     # -- models, losses, batches --------------------------------------------------------------------------------
 
     def model_calls(self, around: Callable[[Call, torch.nn.Module, tuple[Any, ...], dict[str, Any]], Any]) -> None:
@@ -181,6 +204,20 @@ class Control:
     def optimizers(self) -> list[torch.optim.Optimizer]:
         """Those of the script that are alive."""
         return [o for entry in self.session.registry.optimizers if (o := entry.ref()) is not None]
+
+
+def leaves_of(loss: Any) -> list[Any]:
+    """The tensors that a backward pass of this loss reaches."""
+    seen, todo, leaves = {loss.grad_fn}, [loss.grad_fn], []
+    while todo:
+        node = todo.pop()
+        if (leaf := getattr(node, "variable", None)) is not None:
+            leaves.append(leaf)
+        for following, _ in getattr(node, "next_functions", ()):
+            if following is not None and following not in seen:
+                seen.add(following)
+                todo.append(following)
+    return leaves
 
 
 def parameters_of(optimizer: Any) -> list[Any]:

@@ -14,6 +14,7 @@ def lr(control: Control, value: tuple[bool, float]) -> None:
     is_factor, number = value
     if is_factor:
         control.rate(lambda group, given, step: given * number)
+        control.gradients_by_hand(lambda step: number)
         return
     first: dict[int, float] = {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sickbay.exams.randomness import Randomness
 from sickbay.trials.control import Control, mapped, tensors_in
@@ -13,16 +12,15 @@ from sickbay.trials.values import count
 
 @intervention("train on the first batch over and over, or on so many rows of it", parse=count, default="0", label="one batch")
 def one_batch(control: Control, rows: int) -> None:
-    first: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+    first: dict[int, tuple[Any, Any]] = {}
+    """By the identity of the data set (which may be a tensor or a list): the data set, to keep it what it is, and its first batch."""
     start: Randomness | None = None
 
     def same(iterator: Any, batch: Any) -> Any:
-        loader = iterator._dataset  # one per loader, kept alive by it
-        try:
-            kept = first.setdefault(loader, _rows(batch, rows))
-        except TypeError:  # a data set that cannot be referred to weakly: a list, a tuple
-            kept = first.setdefault(type(iterator), _rows(batch, rows))
-        return mapped(kept, lambda t: t.clone())
+        source = iterator._dataset
+        if id(source) not in first:
+            first[id(source)] = source, _rows(batch, rows)
+        return mapped(first[id(source)][1], lambda t: t.clone())
 
     def again(optimizer: Any) -> None:
         """A script that draws its batches itself, from random numbers, draws the same ones again."""

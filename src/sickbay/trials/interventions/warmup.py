@@ -13,3 +13,4 @@ from sickbay.trials.values import share_or_count
 def warmup(control: Control, value: float | int) -> None:
     steps = max(1, round(value * control.total) if isinstance(value, float) else value)
     control.rate(lambda group, given, step: given * min(1.0, (step + 1) / steps))
+    control.gradients_by_hand(lambda step: min(1.0, (step + 1) / steps))
