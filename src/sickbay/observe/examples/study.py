@@ -29,6 +29,8 @@ SECONDS = 1.5
 """That the questions may take: no further one is asked after this long."""
 RELATED = 5.0
 """Spreads beyond chance from which targets follow from inputs, so that single samples and columns can be looked at."""
+CLEAN = 0.98
+"""...from which too few labels can be wrong to matter."""
 FITS = 0.8
 """Share of targets that are told right, from which they are where they belong."""
 
@@ -71,7 +73,7 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     if found.beyond < RELATED:
         return replace(fact, evaluations=_evaluations(watch, book))
     column = best_column(book.held.rows()[rows], y, classes) if book.kind == TABLE else None
-    in_time = classes and time.process_time() - started < SECONDS
+    in_time = classes and found.score < CLEAN and time.process_time() - started < SECONDS
     odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
     return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch, book))
 
