@@ -41,9 +41,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import from_sign, hint, listed, strong
-from sickbay.causes.fixing import is_number, keyword, mend, number
-from sickbay.causes.naming import constructor
+from sickbay.causes.always_on import NAMES
+from sickbay.causes.evidence import at, from_sign, hint, listed, strong
+from sickbay.causes.fixing import is_number, keyword, mend, number, source_at
+from sickbay.causes.naming import constructor, named_numbers
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
@@ -109,9 +110,22 @@ def _stands_high(record: Record) -> Curve | None:
 
 
 def dropouts(record: Record) -> list[tuple[str, float]]:
-    """Layers that drop in training, with their rates."""
+    """What drops in training, with its rate: layers, and calls of functional dropout whose rate stands beside them."""
     found = [DROPS.match(text) for text in record.facts.modes.sensitive]
-    return [(m[1], float(m[3])) for m in found if m is not None]
+    return [(f"layer {m[1]}", float(m[3])) for m in found if m is not None] or [*dict(_functional(record)).items()]
+
+
+def _functional(record: Record) -> Iterator[tuple[str, float]]:
+    """`F.dropout(x, 0.9, self.training)`; of `p=self.rate` the number that the name is given, if there is one only."""
+    for op in (op for loss in record.facts.losses for op in loss.operations if op.name in NAMES and op.place is not None):
+        source = source_at(record, op.place)
+        for call in source.calls(*NAMES, line=op.place.line if op.place else None) if source is not None else []:
+            given = keyword(call, "p")
+            value = given.value if given is not None else call.args[1] if len(call.args) > 1 else None
+            if source is not None and value is not None:
+                numbers = [value] if is_number(value) else named_numbers(source, source.segment(value).rpartition(".")[2])
+                if len(numbers) == 1 and isinstance(numbers[0].value, (int, float)):
+                    yield at(op.place), float(numbers[0].value)
 
 
 def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
@@ -125,9 +139,8 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     if not better and most < EXTREME:
         return
     told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
-    names = listed([name for name, _ in high])
     yield strong(
-        f"dropout-too-high: {names} drop{'s' if len(high) == 1 else ''} {most:.0%} of what comes in, in every training step{told}",
+        f"dropout-too-high: {most:.0%} of what comes in is dropped in every training step ({listed([name for name, _ in high])}){told}",
         place_of(_dropout_written(record, most)),
         rate=most,
     )
