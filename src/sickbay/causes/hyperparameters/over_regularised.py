@@ -51,13 +51,15 @@ from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, end, start
+from sickbay.signs.curves import Curve, curve, end, start, trend_share
 from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses
 
 MINIMUM_STEPS = 50
 HIGH = 0.4
 """The loss ends above two fifths of its start: what is fitted well is far below."""
+HIGH_AND_SHRUNK, DONE = 0.15, 0.1
+"""...or above 0.15 of it and done falling, where the weights have been shrunk to half: no healthy run shows that."""
 RATE = 0.7
 """Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
 EXTREME = 0.85
@@ -84,10 +86,10 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     cure="no-regularisation",
 )  # fmt: skip
 def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
-    stands = _stands_high(record)
+    stands = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
-    ledger = [*_dropout(record, stands), *_decay(record)]
+    ledger = [*_dropout(record, stands), *_decay(record, stands)]
     if not ledger:
         return
     yield from ledger
@@ -99,11 +101,13 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("hint", sign)
 
 
-def _stands_high(record: Record) -> Curve | None:
-    """The training loss, if it is long enough and nowhere near done."""
+def _longest(record: Record) -> Curve | None:
     curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
-    longest = max(curves, key=len, default=None)
-    return longest if longest is not None and end(longest).value > HIGH * start(longest).value > 0 else None
+    return max(curves, key=len, default=None)
+
+
+def _above(c: Curve, share: float) -> bool:
+    return end(c).value > share * start(c).value > 0
 
 
 # -- dropout ----------------------------------------------------------------------------------------------------------
@@ -131,7 +135,7 @@ def _functional(record: Record) -> Iterator[tuple[str, float]]:
 def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     high = [(name, p) for name, p in dropouts(record) if p >= RATE]
     modes = record.facts.modes
-    if not high or modes.training_in_eval:
+    if not high or modes.training_in_eval or not _above(c, HIGH):
         return
     most = max(p for _, p in high)
     off = _evaluated(record)
@@ -159,11 +163,12 @@ def _dropout_written(record: Record, rate: float) -> Written | None:
 # -- weight decay -----------------------------------------------------------------------------------------------------
 
 
-def _decay(record: Record) -> Iterator[Evidence]:
+def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
     optimizer = main_optimizer(record)
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
-    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK:
+    stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
+    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK or not stands:
         return
     yield strong(
         f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
