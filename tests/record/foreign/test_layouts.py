@@ -85,3 +85,17 @@ def test_darknet(tmp_path: Path) -> None:
     path.write_text("\n".join(f" {e + 1}: 9.871, {train(e)} avg loss, 0.001000 rate, 3.1 seconds, 64 images, 2.1 hours left" for e in EPOCHS))
     (record,) = read_logs([path])
     np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
+
+
+def test_results_without_names(tmp_path: Path) -> None:
+    """YOLOv5 and v7 write a table whose columns are known, and nowhere told."""
+    path = tmp_path / "results.txt"
+    lines = [
+        f"{f'{e}/11':>10}{'5.61G':>10}{train(e) / 2:10.5f}{train(e) / 4:10.5f}{train(e) / 4:10.5f}{train(e):10.5f}{25:10}{640:10}"
+        f"    0.5    0.45    0.4    0.2   {val(e) / 2:.5f}   {val(e) / 4:.5f}   {val(e) / 4:.5f}"
+        for e in EPOCHS
+    ]
+    path.write_text("\n".join(lines))
+    (record,) = read_logs([path])
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS], atol=1e-4)
+    np.testing.assert_allclose(record.series("loss/eval").values, [val(e) for e in EPOCHS], atol=1e-4)
