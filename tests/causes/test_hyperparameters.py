@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causes.scripts import LOOP, added, loop_facts
+from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, Head, Loader, Log, Loss, Modes, OptimizerGroup, Run
+from sickbay.facts import Accumulation, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Run
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -70,6 +70,15 @@ def test_the_number_is_found_and_changed(record: Record, place: str, new: str) -
     assert suspicion.place is not None and suspicion.place.text is not None and place in suspicion.place.text
     (line,) = added(suspicion.fix.diff)
     assert new in line
+
+
+def test_functional_dropout_counts_too() -> None:
+    source = LOOP.replace("out = model(x)", "out = model(F.dropout(x, 0.9, training=True))")
+    given = loop_facts(source)
+    given["losses"] = [Loss(index=0, optimizers=(0,), operations=(Op(name="dropout", place=at("F.dropout", source)),), backwards=300)]
+    record = make_record(series={"loss/train": high(), "lr": np.full(300, 0.1)}, **given, **model_facts(*LAYERS))
+    suspicion = assert_suspects(record, "over-regularised")
+    assert "90%" in suspicion.evidence[0].text and "train.py:9" in suspicion.evidence[0].text
 
 
 def steep(steps: int = 80, last: float = 1.4, noise: float = 0.01) -> np.ndarray:

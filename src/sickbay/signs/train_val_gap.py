@@ -38,5 +38,5 @@ def train_val_gap(record: Record) -> Iterator[Sign]:
                 steps=(int(c.validation.steps[0]), int(c.validation.steps[-1])),
                 strength=share(gap / c.begin, 0.0, 1.0),
                 numbers={"train": train, "validation": validation, "late_fall": _late_fall(c.validation.values)},
-                text=f"training loss ends at {train:.4g}, validation loss at {validation:.4g}, and the gap has widened",
+                text=f"training loss ends at {train - c.shift:.4g}, validation loss at {validation - c.shift:.4g}, and the gap has widened",
             )

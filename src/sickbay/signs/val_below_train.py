@@ -30,5 +30,5 @@ def val_below_train(record: Record) -> Iterator[Sign]:
                 steps=(int(c.validation.steps[0]), int(c.validation.steps[-1])),
                 strength=share(validation / train, 1.0, 0.5),
                 numbers={"train": train, "validation": validation, "share": below},
-                text=f"validation loss ({validation:.4g}) stays below training loss ({train:.4g})",
+                text=f"validation loss ({validation - c.shift:.4g}) stays below training loss ({train - c.shift:.4g})",
             )

@@ -29,5 +29,5 @@ def val_flat_from_start(record: Record) -> Iterator[Sign]:
                 steps=(int(c.validation.steps[0]), int(c.validation.steps[-1])),
                 strength=share(train / c.begin, TRAIN_FELL, 0.0),
                 numbers={"train": train, "best": best, "begin": c.begin},
-                text=f"training loss falls to {train:.4g}, validation loss is never below {np.min(c.validation.values):.4g} (untrained: {c.begin:.4g})",
+                text=f"training loss falls to {train - c.shift:.4g}, validation loss is never below {np.min(c.validation.values) - c.shift:.4g} (untrained: {c.begin - c.shift:.4g})",
             )

@@ -71,6 +71,7 @@ def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train:
             "turn": float(turn),
             "first": float(c.validation.values[0]),
             "train_first": float(c.train_level[0]),
-        },
-        text=f"validation loss rises from {best:.4g} at step {steps[turn]} to {last:.4g} while training loss falls from {train[0]:.4g} to {train[1]:.4g}",
+        }
+        | ({"shift": c.shift} if c.shift else {}),
+        text=f"validation loss rises from {best - c.shift:.4g} at step {steps[turn]} to {last - c.shift:.4g} while training loss falls from {train[0] - c.shift:.4g} to {train[1] - c.shift:.4g}",
     )

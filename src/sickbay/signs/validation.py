@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sickbay.nouns import Series
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, curve, drift, start
-from sickbay.signs.losses import enough, judged_losses
+from sickbay.signs.losses import adversarial, enough, judged_losses, training_losses
 
 MINIMUM_EVALUATIONS = 5
 """Fewer points have no trend that chance could not give."""
 MOST_EVALUATIONS = 1000
 FEW_EVALUATIONS = 3
 """In a log each stands for an epoch or so; three that rise while training falls say something already."""
+
+
+FLOOR = 0.25
 
 
 @dataclass(frozen=True)
@@ -31,21 +34,36 @@ class Comparison:
     """What an untrained model scores: the first training losses, or the first evaluation if that is higher."""
     comparable: bool
     """Whether both losses are on one scale (one may be a sum, or lack a penalty)."""
+    shift: float = 0.0
+    """What was added to both, so that ratios mean something: of losses below zero (a Dice score with its sign turned, a log-likelihood)."""
 
 
 def comparisons(record: Record) -> Iterator[Comparison]:
-    train = max((c for c, _ in judged_losses(record)), key=len, default=None)
+    logged = record.facts.log is not None
+    losses = training_losses(record) if logged and not adversarial(record) else judged_losses(record)
+    train = max((c for c, _ in losses if len(c)), key=len, default=None)
     if train is None:
         return
     for series in record.series_like("loss/eval"):
         c = curve(_fewer(series))
-        if (
-            len(c) >= enough(record, MINIMUM_EVALUATIONS, FEW_EVALUATIONS)
-            and (c.nonfinite == 0 or record.facts.log is not None)
-            and float(np.min(c.values)) >= 0
-        ):
-            first, untrained = float(c.values[0]), start(train).value
-            yield Comparison(c, train, _levels(c, train), max(untrained, first), first < 2.5 * untrained)
+        if len(c) < enough(record, MINIMUM_EVALUATIONS, FEW_EVALUATIONS) or (c.nonfinite and not logged):
+            continue
+        shift = _shift(train, c)
+        if shift and not logged:
+            continue
+        own, other = _shifted(c, shift), _shifted(train, shift)
+        first, untrained = float(own.values[0]), start(other).value
+        yield Comparison(own, other, _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift)
+
+
+def _shift(train: Curve, validation: Curve) -> float:
+    """0 for losses that are not below zero; else what brings both to at least a quarter of the way that training went."""
+    low, high = min(float(np.min(train.values)), float(np.min(validation.values))), float(np.max(train.values))
+    return 0.0 if low >= 0 else FLOOR * (high - low) - low
+
+
+def _shifted(c: Curve, shift: float) -> Curve:
+    return replace(c, values=c.values + shift) if shift else c
 
 
 def _fewer(series: Series) -> Series:

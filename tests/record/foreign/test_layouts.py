@@ -63,6 +63,9 @@ TABLES = {
     "names of two words": "E    #     LOSS TRAIN  LOSS VALID  SCORE\n---  ----  ----------  ----------  -----\n"
     + "".join(f"{e:3d}  {200 * e:4d}  {train(e):10}  {val(e):10}  0.70\n" for e in EPOCHS),
     "an object for each epoch": json.dumps({f"epoch_{e}": {"train_loss": train(e), "val_loss": val(e)} for e in EPOCHS}),
+    "a history that was printed": "Epoch 12/12\nDone.\n"
+    + str({"loss": [train(e) for e in EPOCHS], "accuracy": [0.5] * 12, "val_loss": [val(e) for e in EPOCHS]}),
+    "lists with names": f"train losses: {[train(e) for e in EPOCHS]}\nval losses = {[val(e) for e in EPOCHS]}\n",
     "errors instead of losses": json.dumps({"mean_absolute_error": [train(e) for e in EPOCHS], "val_mean_absolute_error": [val(e) for e in EPOCHS]}),
 }
 TEXTS = {name: "\n".join(line(e) for e in EPOCHS) for name, line in LINES.items()} | TABLES
@@ -82,3 +85,17 @@ def test_darknet(tmp_path: Path) -> None:
     path.write_text("\n".join(f" {e + 1}: 9.871, {train(e)} avg loss, 0.001000 rate, 3.1 seconds, 64 images, 2.1 hours left" for e in EPOCHS))
     (record,) = read_logs([path])
     np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
+
+
+def test_results_without_names(tmp_path: Path) -> None:
+    """YOLOv5 and v7 write a table whose columns are known, and nowhere told."""
+    path = tmp_path / "results.txt"
+    lines = [
+        f"{f'{e}/11':>10}{'5.61G':>10}{train(e) / 2:10.5f}{train(e) / 4:10.5f}{train(e) / 4:10.5f}{train(e):10.5f}{25:10}{640:10}"
+        f"    0.5    0.45    0.4    0.2   {val(e) / 2:.5f}   {val(e) / 4:.5f}   {val(e) / 4:.5f}"
+        for e in EPOCHS
+    ]
+    path.write_text("\n".join(lines))
+    (record,) = read_logs([path])
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS], atol=1e-4)
+    np.testing.assert_allclose(record.series("loss/eval").values, [val(e) for e in EPOCHS], atol=1e-4)

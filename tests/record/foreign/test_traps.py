@@ -136,6 +136,14 @@ def test_negative_losses_are_not_called_sick(tmp_path: Path) -> None:
     assert diagnose(read_text(text, tmp_path)[0]).verdict == "healthy"
 
 
+def test_losses_below_zero_can_overfit_too(tmp_path: Path) -> None:
+    """A Dice score with its sign turned."""
+    rows = [[i, -0.95 + 0.9 * math.exp(-i / 6), -0.6 + 0.55 * math.exp(-i / 3) + 0.006 * i] for i in range(40)]
+    diagnosis = diagnose(read_text(table(["epoch", "loss", "val_loss"], rows), tmp_path)[0])
+    assert diagnosis.shapes[0] == "overfitting"
+    assert "from -0.5" in diagnosis.causes[0].evidence[0].text, "as it was logged"
+
+
 def test_losses_that_work_against_each_other_are_not_judged(tmp_path: Path) -> None:
     text = table(["step", "d_loss", "g_loss"], [[i, 0.6 + 0.1 * math.sin(i), 1 + i / 20] for i in range(60)])
     (record,) = read_text(text, tmp_path)

@@ -9,8 +9,8 @@ down instead of falling.
 ## How we know
 
 Every step is made from four samples or fewer, of a training set that is a hundred times larger. The loss differs from batch to batch by a
-third of its level and more, and over the second half of the run that level no longer falls, though it is above six tenths of its start: nearly
-nothing was learned. The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. What a curve cannot show is whether
+third of its level and more, and over the second half of the run that level no longer falls, though it is above six tenths of its start (or above
+0.35 of it, where validation jumps about too). The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. What a curve cannot show is whether
 larger batches help: a trial that accumulates gradients decides.
 
 ## Looks like it but is not
@@ -55,6 +55,8 @@ MINIMUM_STEPS = 200
 NOISY = 0.33
 HIGH = 0.6
 """A run at its floor is below this, also with noisy labels (ward: 0.1 to 0.5 with batches of ordinary size)."""
+HIGH_AND_JUMPING = 0.35
+"""...or above this, where validation, which is measured on many samples, jumps from one evaluation to the next as well."""
 STANDS = 0.1
 USUAL_RATE = {True: 2e-2, False: 0.2}
 """Highest rates in common use with ordinary batches: of optimizers that rescale gradients (Adam), and of others (SGD)."""
@@ -86,7 +88,8 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
     ):
         return
     for c, _ in judged_losses(record):
-        stands = _stands(c) if len(c) >= MINIMUM_STEPS else None
+        jumps = [*_validation(record)]
+        stands = _stands(c, HIGH_AND_JUMPING if jumps else HIGH) if len(c) >= MINIMUM_STEPS else None
         if stands is None:
             continue
         last, spread = stands
@@ -99,7 +102,7 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
             spread=spread,
         )
         yield hint(f"the learning rate of {number(lr or 0.0)} is one that ordinary batches bear")
-        yield from _validation(record)
+        yield from jumps
         return
 
 
@@ -116,13 +119,13 @@ def _accumulates(record: Record) -> bool:
     return any(a.backwards > 1 for a in record.facts.accumulations)
 
 
-def _stands(c: Curve) -> tuple[float, float] | None:
+def _stands(c: Curve, high: float) -> tuple[float, float] | None:
     """Mean and spread of the second half, if it neither falls nor is low or quiet."""
     half = c.values[len(c) // 2 :]
     parts = [float(np.mean(p)) for p in np.array_split(half, 4)]
     last, spread = float(np.mean(half)), float(np.std(half))
     error = spread * math.sqrt(8 / len(half))  # of the difference of two quarters
-    stands = last > HIGH * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(STANDS * last, 2 * error)
+    stands = last > high * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(STANDS * last, 2 * error)
     return (last, spread) if stands else None
 
 

@@ -41,22 +41,25 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import from_sign, hint, listed, strong
-from sickbay.causes.fixing import is_number, keyword, mend, number
-from sickbay.causes.naming import constructor
+from sickbay.causes.always_on import NAMES
+from sickbay.causes.evidence import at, from_sign, hint, listed, strong
+from sickbay.causes.fixing import is_number, keyword, mend, number, source_at
+from sickbay.causes.naming import constructor, named_numbers
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, end, start
+from sickbay.signs.curves import Curve, curve, end, start, trend_share
 from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses
 
 MINIMUM_STEPS = 50
 HIGH = 0.4
 """The loss ends above two fifths of its start: what is fitted well is far below."""
+HIGH_AND_SHRUNK, DONE = 0.15, 0.1
+"""...or above 0.15 of it and done falling, where the weights have been shrunk to half: no healthy run shows that."""
 RATE = 0.7
 """Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
 EXTREME = 0.85
@@ -83,10 +86,10 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     cure="no-regularisation",
 )  # fmt: skip
 def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
-    stands = _stands_high(record)
+    stands = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
-    ledger = [*_dropout(record, stands), *_decay(record)]
+    ledger = [*_dropout(record, stands), *_decay(record, stands)]
     if not ledger:
         return
     yield from ledger
@@ -98,26 +101,41 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("hint", sign)
 
 
-def _stands_high(record: Record) -> Curve | None:
-    """The training loss, if it is long enough and nowhere near done."""
+def _longest(record: Record) -> Curve | None:
     curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
-    longest = max(curves, key=len, default=None)
-    return longest if longest is not None and end(longest).value > HIGH * start(longest).value > 0 else None
+    return max(curves, key=len, default=None)
+
+
+def _above(c: Curve, share: float) -> bool:
+    return end(c).value > share * start(c).value > 0
 
 
 # -- dropout ----------------------------------------------------------------------------------------------------------
 
 
 def dropouts(record: Record) -> list[tuple[str, float]]:
-    """Layers that drop in training, with their rates."""
+    """What drops in training, with its rate: layers, and calls of functional dropout whose rate stands beside them."""
     found = [DROPS.match(text) for text in record.facts.modes.sensitive]
-    return [(m[1], float(m[3])) for m in found if m is not None]
+    return [(f"layer {m[1]}", float(m[3])) for m in found if m is not None] or [*dict(_functional(record)).items()]
+
+
+def _functional(record: Record) -> Iterator[tuple[str, float]]:
+    """`F.dropout(x, 0.9, self.training)`; of `p=self.rate` the number that the name is given, if there is one only."""
+    for op in (op for loss in record.facts.losses for op in loss.operations if op.name in NAMES and op.place is not None):
+        source = source_at(record, op.place)
+        for call in source.calls(*NAMES, line=op.place.line if op.place else None) if source is not None else []:
+            given = keyword(call, "p")
+            value = given.value if given is not None else call.args[1] if len(call.args) > 1 else None
+            if source is not None and value is not None:
+                numbers = [value] if is_number(value) else named_numbers(source, source.segment(value).rpartition(".")[2])
+                if len(numbers) == 1 and isinstance(numbers[0].value, (int, float)):
+                    yield at(op.place), float(numbers[0].value)
 
 
 def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     high = [(name, p) for name, p in dropouts(record) if p >= RATE]
     modes = record.facts.modes
-    if not high or modes.training_in_eval:
+    if not high or modes.training_in_eval or not _above(c, HIGH):
         return
     most = max(p for _, p in high)
     off = _evaluated(record)
@@ -125,9 +143,8 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     if not better and most < EXTREME:
         return
     told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
-    names = listed([name for name, _ in high])
     yield strong(
-        f"dropout-too-high: {names} drop{'s' if len(high) == 1 else ''} {most:.0%} of what comes in, in every training step{told}",
+        f"dropout-too-high: {most:.0%} of what comes in is dropped in every training step ({listed([name for name, _ in high])}){told}",
         place_of(_dropout_written(record, most)),
         rate=most,
     )
@@ -146,11 +163,12 @@ def _dropout_written(record: Record, rate: float) -> Written | None:
 # -- weight decay -----------------------------------------------------------------------------------------------------
 
 
-def _decay(record: Record) -> Iterator[Evidence]:
+def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
     optimizer = main_optimizer(record)
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
-    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK:
+    stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
+    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK or not stands:
         return
     yield strong(
         f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",

@@ -7,8 +7,8 @@ part of what it could, on training and validation data alike, and was on its way
 
 ## How we know
 
-The last quarter of the run lowered the loss clearly and nearly as much as the quarters before it: the curve has not begun to level off. If the
-falls go on to shrink from quarter to quarter as they did, as many steps again win at least three tenths of the loss that is left, also at the
+The second half of the run lowered the loss clearly and nearly as much as the first, or more: the curve has not begun to level off. If the
+falls go on to shrink from half to half as they did, as many steps again win at least three tenths of the loss that is left, also at the
 lower end of what the noise leaves open. More than half of the first loss is still there; the run had at most two epochs or 150 steps; the learning
 rate was not brought down (a schedule that has ended has ended on purpose) and the steps are of a healthy size.
 
@@ -30,10 +30,8 @@ Train longer: several times as many steps, until the loss levels off or validati
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -45,17 +43,17 @@ from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, level, start
+from sickbay.signs.curves import Curve, curve, drift, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_STEPS = 24
-REMAINS = 0.55
+REMAINS = 0.5
 SHORT_STEPS, SHORT_EPOCHS = 150, 2
 """Only runs that are short by any measure: one of many epochs has been given its time, and most healthy ones still fall when it is over."""
 GAIN = 0.3
 """What as many steps again would win at least, as a share of the loss at the end."""
-SHRINKS = 0.5
-"""Each quarter wins at least half of what the one before it won: a curve that levels off does not."""
+SHRINKS = 0.6
+"""The second half wins at least six tenths of what the first won: a curve that levels off does not."""
 ERRORS = 6.0
 RATE_KEPT = 0.5
 LONGER = 10
@@ -130,18 +128,16 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
 
 def outlook(c: Curve) -> Outlook | None:
     """What is to be won by going on, if the curve ends in its steep part; None otherwise."""
-    quarters = [level(part, c.noise) for part in np.array_split(c.values, 5)]
-    falls = [a.value - b.value for a, b in pairwise(quarters)]
-    error = math.hypot(quarters[-1].error, quarters[-2].error)
-    first, last = start(c).value, quarters[-1].value
-    if falls[-1] < ERRORS * error or last < REMAINS * first or last <= 0:
+    half = len(c) // 2
+    (before, _), (fall, error) = drift(c.values[:half], c.noise), drift(c.values[half:], c.noise)
+    last = float(np.mean(c.values[half:])) - fall / 2
+    if fall < ERRORS * error or last < REMAINS * start(c).value or last <= 0:
         return None
-    # The first fifth may hold a warm-up, so the later falls decide whether it levels off.
-    shrink = min(1.0, falls[-1] / max(falls[-2], 1e-12)) if falls[-2] > 0 else 1.0
+    shrink = min(1.0, fall / before) if before > 0 else 1.0
     if shrink < SHRINKS:
         return None
-    ahead = sum(shrink**k for k in range(1, 6))
-    gain, low, high = (max(0.0, min(last, f * ahead)) for f in (falls[-1], falls[-1] - 2 * error, falls[-1] + 2 * error))
+    ahead = shrink + shrink**2  # as many steps again are two halves
+    gain, low, high = (max(0.0, min(last, f * ahead)) for f in (fall, fall - 2 * error, fall + 2 * error))
     return Outlook(last, gain, low, high) if low > GAIN * last else None
 
 

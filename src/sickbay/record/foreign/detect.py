@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import documents, hf, json_lines, mlflow, tables, tensorboard, text, wandb
+from sickbay.record.foreign import documents, hf, json_lines, listed, mlflow, tables, tensorboard, text, wandb
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source, open_source
 
@@ -43,7 +43,9 @@ def read_file(path: Path) -> list[Sheet]:
         return [documents.read(source)]
     if tables.matches(source):
         return tables.read(source)
-    return [text.read(source)]
+    lines = text.read(source)
+    few = max((len(c) for c in lines.columns.values()), default=0) < listed.FEWEST
+    return [listed.read(source)] if few and listed.matches(source) else [lines]
 
 
 def _refuse_binary(source: Source) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sickbay.errors import LogError
@@ -57,10 +57,10 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
         for epoch, item in numbered:
             sheet.row({"epoch": epoch} | dict(flat(item)))
         return
-    columns = dict(_lists(document))
-    curves = {k: v for k, v in columns.items() if v and sum(number(x) is not None for x in v) > len(v) / 2}
+    lists = dict(_lists(document))
+    curves = {k: v for k, v in lists.items() if v and sum(number(x) is not None for x in v) > len(v) / 2}
     if any(meaning(k).kind in ("loss", "accuracy", "metric") for k in curves):
-        _columns(sheet, curves)
+        columns(sheet, curves)
         return
     for value in document.values():  # {"history": {...}}, {"params": ..., "metrics": [...]}
         if isinstance(value, (dict, list)) and not sheet.count:
@@ -86,7 +86,7 @@ def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
                 yield str(name), list(value.values())
 
 
-def _columns(sheet: Sheet, curves: dict[str, list[Any]]) -> None:
+def columns(sheet: Sheet, curves: Mapping[str, Sequence[Any]]) -> None:
     """Lists of different lengths are on different axes (evaluated every few epochs): they are spread over the longest."""
     longest = max(len(v) for v in curves.values())
     by_row: list[dict[str, float]] = [{} for _ in range(longest)]

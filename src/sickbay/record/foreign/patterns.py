@@ -47,4 +47,11 @@ NUMBERED = re.compile(rf"^\s{{0,9}}(\d{{1,12}})\s{{1,9}}(train|val|valid|eval|te
 """`250 val 3.2794`: a step, whose loss, the loss."""
 AVERAGED = re.compile(rf"^\s{{0,9}}(\d{{1,12}}):\s{{0,9}}[^,]{{1,40}},\s{{0,9}}({NUMBER})\s{{1,9}}avg\b", re.IGNORECASE)
 """Darknet: `1000: 1.23, 1.40 avg loss, 0.001000 rate`."""
+RESULTS = re.compile(
+    rf"^\s{{0,20}}(\d{{1,6}})/\d{{1,6}}\s{{1,20}}[\d.]{{1,9}}G\s{{1,20}}({NUMBER})\s{{1,20}}({NUMBER})\s{{1,20}}({NUMBER})\s{{1,20}}(?:{NUMBER})\s{{1,20}}\d{{1,9}}\s{{1,20}}\d{{1,9}}"
+    rf"(?:\s{{1,20}}(?:{NUMBER})){{4}}\s{{1,20}}({NUMBER})\s{{1,20}}({NUMBER})\s{{1,20}}({NUMBER})\s{{0,20}}$",
+    re.IGNORECASE,
+)
+RESULTS_NAMES = ("epoch", "train/box_loss", "train/obj_loss", "train/cls_loss", "val/box_loss", "val/obj_loss", "val/cls_loss")
+"""`results.txt` of YOLOv5 and v7, which has no names: epoch, memory, three losses, their sum, counts, four metrics, three validation losses."""
 EXTREME = frozenset("best min max lowest highest target final".split())

@@ -29,6 +29,8 @@ from sickbay.record.foreign.patterns import (
     PAIR,
     PAIRED,
     POSSESSIVE,
+    RESULTS,
+    RESULTS_NAMES,
     STAMP,
     STEP,
     SUMMARY,
@@ -184,6 +186,8 @@ def understand(line: str, heading: str) -> Plan:
         return Plan({"step": found.span(1), "train loss" if found[2].lower() == "train" else "val loss": found.span(3)}, told=True)
     if found := AVERAGED.match(line):
         return Plan({"step": found.span(1), "loss": found.span(2)}, told=True)
+    if found := RESULTS.match(line):
+        return Plan({name: found.span(i + 1) for i, name in enumerate(RESULTS_NAMES)}, told=True)
     if not HINT.search(line):
         plan.heading = _announced(line)
         return plan
