@@ -80,6 +80,8 @@ class TestLrDecayedTooSoon(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(falling(2.3, 2.2, 500, noise=0.01, speed=60), lr=0.05 * 0.9 ** np.arange(500))
         yield run(falling(2.3, 0.9, 500, noise=0.1, speed=60), lr=np.maximum(0.05 * (1 - np.arange(500) / 150), 0))
+        crept = np.concatenate([np.linspace(1.6, 0.45, 50), np.linspace(0.45, 0.36, 230)])
+        yield run(crept + np.random.default_rng(1).normal(0, 0.01, 280), lr=np.repeat([2e-3, 2e-4, 2e-5], [25, 25, 230]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "cosine to zero at the end", run(falling(2.3, 2.0, 500), lr=0.05 * (1 + np.cos(np.linspace(0, np.pi, 500))) / 2)
@@ -88,6 +90,11 @@ class TestLrDecayedTooSoon(CauseTestCase):
         yield "no rate at all", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.zeros(500))
         yield "restarts", run(falling(2.3, 2.0, 500), lr=np.tile(np.geomspace(0.05, 1e-5, 100), 5))
         yield "a constant rate", run(noisy(2.3, 0.1, 500))
+        settled = np.concatenate([np.linspace(1.6, 0.45, 200), np.linspace(0.45, 0.44, 300)])
+        yield (
+            "steps down when it has settled",
+            run(settled + np.random.default_rng(1).normal(0, 0.02, 500), lr=np.repeat([1e-2, 1e-3, 1e-4], [240, 100, 160])),
+        )
 
 
 def test_a_dead_layer_at_step_zero_speaks_against_the_rate() -> None:

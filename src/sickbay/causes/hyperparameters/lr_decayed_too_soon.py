@@ -28,7 +28,9 @@ Step the scheduler once per epoch, or stretch the schedule over the whole run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,6 +57,9 @@ STANDS = 0.1
 IDLE = 0.5
 """Half of the run at a rate of exactly zero: a schedule that ends with the run has none or a few such steps."""
 SOLVED = 0.1
+SLOWER = 0.2
+"""The pace of the loss after the drop, against the pace before it."""
+ERRORS = 3.0
 """A loss below a tenth of its start may well be done when the rate falls."""
 
 
@@ -81,10 +86,10 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
             return
         step = _died_at(series, least)
         for c, _ in judged_losses(record) if step is not None else ():
-            if step is not None and (_stopped_there(c, step, least) or _cut_short(c, series, step, least)):
+            if step is not None and (_stopped_there(c, step, least) or _cut_short(c, series, step, least) or _crawls(c, step, least)):
                 top, last = float(np.max(series.values)), float(series.values[-1])
                 yield strong(
-                    f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss stopped at {end(c).value:.4g} "
+                    f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss {'only crept on to' if _crawls(c, step, least) else 'stopped at'} {end(c).value:.4g} "
                     f"(start {start(c).value:.4g}){located(_place(record), '; scheduler at')}",
                     _place(record),
                     (step, int(c.steps[-1])),
@@ -98,7 +103,7 @@ def _died_at(series: Series, least: int) -> int | None:
     """The step from which the rate is below a hundredth of its highest, if that lies in the first third."""
     if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
         return None
-    alive = np.flatnonzero(series.values > LOW * np.max(series.values))
+    alive = np.flatnonzero(series.values > 1.001 * LOW * np.max(series.values))  # two drops to a tenth are a hundredth, but for rounding
     at = int(alive[-1]) + 1
     return int(series.steps[at]) if at < EARLY * len(series) else None
 
@@ -131,6 +136,17 @@ def _cut_short(c: Curve, rates: Series, died: int, least: int) -> bool:
     standing, final = float(np.median(rest[: max(5, len(rest) // 10)])), end(c).value
     was_falling = middle - last > max(STILL_FALLING * middle, 2 * c.noise / np.sqrt(max(3, len(phase) // 6)))
     return bool(was_falling and standing - final < STANDS * standing and final > SOLVED * first)
+
+
+def _crawls(c: Curve, died: int, least: int) -> bool:
+    """With next to no rate left, the loss still falls to the very end, many times slower than before: it was not done."""
+    before, rest = c.values[c.steps < died], c.values[c.steps >= died]
+    if len(rest) < least // 2 or len(before) < MINIMUM_PHASE or end(c).value < SOLVED * start(c).value:
+        return False
+    thirds = [level(part, c.noise) for part in np.array_split(rest, 3)]
+    falls = [a.value - b.value > ERRORS * math.hypot(a.error, b.error) for a, b in pairwise(thirds)]
+    pace = (thirds[0].value - thirds[-1].value) / (2 / 3 * len(rest))
+    return all(falls) and pace < SLOWER * (start(c).value - thirds[0].value) / len(before)
 
 
 def _place(record: Record) -> Place | None:
