@@ -17,10 +17,10 @@ def write_tickets(n, g):
 
 
 def collect_votes(topic, g, voters=9):
-    wrong = torch.randint(TOPICS, (len(topic), voters), generator=g)
-    wrong = torch.where(wrong == topic[:, None], (wrong + 1) % TOPICS, wrong)
+    other = torch.randint(TOPICS, (len(topic), voters), generator=g)
+    other = torch.where(other == topic[:, None], (other + 1) % TOPICS, other)
     right = torch.rand(len(topic), voters, generator=g) < 0.72
-    return torch.where(right, topic[:, None], wrong)
+    return torch.where(right, topic[:, None], other)
 
 
 class Tickets(Dataset):
