@@ -96,6 +96,21 @@ def test_inputs_are_found_wherever_they_are_and_the_target_is_left_out() -> None
     assert [tuple(t.shape) for t in found] == [(6, 3), (6, 2)]
 
 
+@pytest.mark.parametrize(("rows", "positions"), [(2, False), (32, True)], ids=["a last batch of two", "contrastive"])
+def test_labels_in_order_are_positions_unless_they_are_few(rows: int, positions: bool, script: WatchScript) -> None:
+    loop = f"""
+        net = nn.Linear(4, 40)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(12):
+            rows, y = ({rows}, torch.arange({rows})) if step % 4 == 3 else (20, torch.randint(0, 3, (20,)))
+            loss = F.cross_entropy(net(torch.randn(rows, 4)), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """
+    assert (script(loop).facts.data_probe is None) is positions
+
+
 def test_pairs_of_ids_have_their_own_keys() -> None:
     users, items = torch.arange(50).repeat_interleave(50), torch.arange(50).repeat(50)
     assert len(set(keys_of([users, items]).tolist())) == 2500

@@ -15,6 +15,8 @@ BY_INDEX = ("cross_entropy", "nll_loss", "multi_margin_loss")
 BY_NUMBER = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss")
 MOST_CLASSES = 1000
+POSITIONS = 5
+"""Labels 0, 1, 2... in order are places in the batch (contrastive losses), unless there are so few that chance makes them: the last batch of an epoch may hold two samples."""
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ def targets_of(call: LossCall) -> Targets | None:
 
 
 def _classes(named: Array) -> Targets | None:
-    positions = len(named) > 1 and bool((named == np.arange(len(named))).all())
+    positions = len(named) >= POSITIONS and bool((named == np.arange(len(named))).all())
     if positions or named.min() < 0 or named.max() >= MOST_CLASSES:
         return None
     return Targets(CLASSES, named.astype(np.float64))
