@@ -338,6 +338,29 @@ def test_a_stable_loss_stays_finite(treated: Treated) -> None:
     assert all(v == v and abs(v) < 1e3 for v in losses(treated("stable-loss", text)[0]))
 
 
+def test_empty_counts_divide_nothing(treated: Treated) -> None:
+    text = REGRESSION.replace("F.mse_loss(model(x).squeeze(-1), y)", "((model(x).squeeze(-1) - y) ** 2 * mask).sum() / mask.sum()").replace(
+        "start =", "mask = torch.zeros(64, dtype=torch.long)\nstart ="
+    )
+    assert losses(treated("stable-loss", text)[0]) == [0.0] * 6
+
+
+def test_the_loss_follows_the_targets(treated: Treated) -> None:
+    text = f"""
+x = torch.randn(64, 8); y = (x[:, :3] > 0).float()
+model = nn.Linear(8, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    loss = F.LOSS
+{LOOP}
+"""
+    right, _ = treated("lr=x1", text.replace("LOSS", "binary_cross_entropy_with_logits(model(x), y)"))
+    assert losses(treated("right-loss", text.replace("LOSS", "cross_entropy(model(x), y)"))[0]) == losses(right)
+    classes = text.replace("y = (x[:, :3] > 0).float()", "y = x[:, :3].argmax(1)")
+    right, _ = treated("lr=x1", classes.replace("LOSS", "cross_entropy(model(x), y)"))
+    assert losses(treated("right-loss", classes.replace("LOSS", "mse_loss(model(x), F.one_hot(y, 3).float())"))[0]) == losses(right)
+
+
 def test_seeds_move(treated: Treated) -> None:
     text = "torch.manual_seed(3)\nfirst = torch.rand(1)\n" + REGRESSION
     values = {float(treated(f"seed={n}", text)[1]["first"]) for n in (0, 1, 2, 1)}

@@ -11,7 +11,7 @@ import pytest
 
 from sickbay.causes.evidence import hint, proof, strong
 from sickbay.conclude import fold, with_trials
-from sickbay.facts import Facts, Run
+from sickbay.facts import Facts, Model, Run
 from sickbay.nouns import Effect, Evidence, Family, Fix, Sign, Suspicion, Trial
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -94,3 +94,9 @@ def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None
     family = Family("update_ratio", ("w",), np.arange(3), np.full((3, 1), ratio))
     known = Record(families={"update_ratio": family})
     assert (cure_for("lr-too-low", known), cure_for("lr-too-high", known)) == (low, high)
+
+
+def test_what_nothing_would_take_hold_of_is_not_tried() -> None:
+    assert cure_for("symmetric-init", Record()) is None, "a script of plain tensors"
+    assert cure_for("unshuffled-data", Record()) is None, "a script without a loader"
+    assert cure_for("symmetric-init", Record(facts=Facts(models=(Model(name="Net"),)))) == "reinit"

@@ -18,6 +18,9 @@ from sickbay.trials.treatment import Treatment, labels, parse
 DEAD_AT_START = 0.5
 STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
 """What is tried next where the first treatment did not cure."""
+AT_MODELS = frozenset({"reinit", "unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
+AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
+"""Treatments that take hold of modules that are called, and of loaders."""
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
 BUDGET_RUNS = 2.0
@@ -106,6 +109,8 @@ def candidates(diagnosis: Diagnosis, everything: Sequence[Suspicion]) -> list[Su
 def cure_for(cause: str, record: Record) -> str | None:
     """The treatment that a cause declares, with what only this record knows; None if it has none, or none that can be given here."""
     declared = catalogue()[cause].cure
+    if (declared in AT_MODELS and not record.facts.models) or (declared in AT_LOADERS and not record.facts.loaders):
+        return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
     if declared == "drop-samples":
         samples = _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None

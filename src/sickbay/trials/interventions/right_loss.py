@@ -9,8 +9,8 @@ from sickbay.trials.registry import intervention
 
 
 @intervention(
-    "use cross-entropy where class numbers are fitted by a regression loss over several columns",
-    label="cross-entropy for classes",
+    "use cross-entropy where classes are fitted by a regression loss, yes-or-no losses where several classes hold at once",
+    label="loss by the kind of the targets",
     redefines_loss=True,
 )
 def right_loss(control: Control) -> None:
@@ -25,8 +25,9 @@ def right_loss(control: Control) -> None:
             if control.session.busy or not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor):
                 return original(*args, **kwargs)
             classes = given.shape[-1] if given.dim() > 1 else 1
-            if classes > 1 and target.shape == given.shape and bool(((target == 0) | (target == 1)).all()) and bool((target.sum(-1) == 1).all()):
-                return cross_entropy(given, target.argmax(-1))
+            if classes > 1 and target.shape == given.shape and bool(((target == 0) | (target == 1)).all()):
+                one_hot = bool((target.sum(-1) == 1).all())  # several at once are several questions, each with yes or no
+                return cross_entropy(given, target.argmax(-1)) if one_hot else binary(given, target.to(given.dtype))
             if classes > 1 and target.numel() == given.shape[0]:
                 return cross_entropy(given, target.reshape(-1).long())
             if classes == 1 and target.numel() == given.numel() and bool(((target == 0) | (target == 1)).all()):

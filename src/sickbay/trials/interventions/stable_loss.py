@@ -29,8 +29,9 @@ def stable_loss(control: Control) -> None:
 
     def around_division(original: Call) -> Call:
         def divide(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(other, torch.Tensor) and other.is_floating_point() and not control.session.busy:
-                other = torch.where(other.abs() < SMALLEST, torch.full_like(other, SMALLEST), other)
+            if isinstance(other, torch.Tensor) and not control.session.busy:
+                least = SMALLEST if other.is_floating_point() else 1  # counts, of which none may be left
+                other = torch.where(other.abs() < least, torch.full_like(other, least), other)
             return original(self, other, *args, **kwargs)
 
         return divide
