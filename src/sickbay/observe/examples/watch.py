@@ -102,7 +102,7 @@ class ExampleWatch(Observer):
             self.door, self.paired, self.several = call, None, False
 
     def loss_called(self, call: LossCall | None) -> None:
-        if call is None or call.target is None:
+        if call is None or call.target is None or not (call.target.is_cpu or self.session.sampled):  # no waiting for a device on other steps
             return
         if not call.grad:
             self.scores.see(call, (key_here(), caller_of(2)), self.session.step)
