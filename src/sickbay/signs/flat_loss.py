@@ -21,6 +21,10 @@ FEW, UNMOVED = 4, 0.02
 WON = 0.03
 LINE = 3.0
 """Standard errors: a line through noise alone falls so far once in 700 logs."""
+CLEARLY = 0.2
+"""Of a run that was watched step by step the line has to fall by a fifth: less is what a creeping loss does."""
+MUCH = 0.4
+"""...or it falls, if less surely, and the noise leaves room for two fifths."""
 ROOM = 0.15
 """Where the noise is so great that a descent of 15 % could hide in it, nothing shows that there is none."""
 RISE = 1.5
@@ -54,10 +58,12 @@ def flat_loss(record: Record) -> Iterator[Sign]:
 def _fell(record: Record, c: Curve) -> bool:
     """In a log 3 % are a descent too if they are beyond the noise: fine-tuning often wins no more, and with batches as noisy as those
     of language models only the line through the whole curve shows it, or the validation loss beside it."""
-    if fell(c) or record.facts.log is None:
-        return fell(c)
+    if fell(c):
+        return True
     down, error = drift(c.values, c.noise)
     level = abs(float(np.median(c.values)))
+    if record.facts.log is None:  # single samples differ so much that only the line through all of them shows a descent
+        return down > CLEARLY * level and (down > LINE * error or (down > 2 * error and down + 2 * error > MUCH * level))
     slopes = down > LINE * error and down > WON * level
     hidden = len(c) >= MINIMUM_STEPS and down > 0 and down + 2 * error > ROOM * level
     return slopes or hidden or fell(c, share=WON, errors=8.0) or validation_falls(record, 0.0, WON)

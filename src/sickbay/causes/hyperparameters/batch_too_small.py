@@ -93,7 +93,9 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         if stands is None:
             continue
         last, spread = stands
-        yield strong(
+        # One sample at a time can work well (online learning): only where evaluation, on many samples, jumps too is it more than a possibility.
+        say = strong if jumps else hint
+        yield say(
             f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: the loss differs by {spread:.2g} from batch to batch around {last:.3g}, "
             f"and does not fall any more (it began at {_begin(c):.3g})",
             place_of(_written(record, rows)),
