@@ -129,6 +129,8 @@ class TestLabelNoise(CauseTestCase):
         yield "classes that overlap", run(probe(relation=RELATED, suspects=suspects(odd=420, deep_odd=56, most_odd=190, margin=0.49)))
         yield "a task that a smooth map does not grasp", run(probe(relation=RELATED, suspects=suspects(odd=580, deep_odd=370, margin=0.2)))
         yield "a few odd labels", run(probe(relation=RELATED, suspects=suspects(odd=40, deep_odd=8, most_odd=20, margin=0.8)))
+        uncertain = suspects(odd=500, deep_odd=125, margin=0.35)
+        yield "an outcome that is uncertain by nature", run(probe(relation=RELATED, classes=2, suspects=uncertain))
         yield "too few samples", run(probe(relation=RELATED, suspects=suspects(deep=30, deep_odd=6)))
 
 

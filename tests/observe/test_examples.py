@@ -190,6 +190,12 @@ def test_classes_that_evaluation_numbers_otherwise(script: WatchScript) -> None:
     assert told.right < 0.1 and told.renamed > 0.9 and set(told.names) == {(0, 1), (1, 2), (2, 3), (3, 0)}
 
 
+@pytest.mark.parametrize("rows", [1, 2, 9, 11, 59])
+def test_a_handful_of_samples_says_nothing(script: WatchScript, rows: int) -> None:
+    run = script(train(loader=f"((X[i], Y[i]) for i in torch.arange({rows}).split(32))").replace("X[320:]", "X[:3]").replace("Y[320:]", "Y[:3]"))
+    assert run.facts.data_probe.relation is None and not run.record.events("observer-failed")
+
+
 def test_wrong_labels_are_suspected_by_their_index(script: WatchScript) -> None:
     suspects = script(train("Y[:40] = (Y[:40] + 1) % C")).facts.data_probe.suspects
     assert len(set(suspects.indices) & set(range(40))) > 25 and len(set(suspects.indices) - set(range(40))) < 5

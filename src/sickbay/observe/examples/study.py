@@ -13,7 +13,7 @@ from sickbay.observe.examples.book import Book
 from sickbay.observe.examples.columns import best_column
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
-from sickbay.observe.examples.relation import Views, like_noise, relation
+from sickbay.observe.examples.relation import FEWEST_ROWS, Views, like_noise, relation
 from sickbay.observe.examples.renamed import renamed
 from sickbay.observe.examples.rows import TABLE
 from sickbay.observe.examples.scores import Scores, calibration
@@ -45,7 +45,7 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     book = max(usable, key=lambda b: len(b.held))
     keep = watch.session.keep_source
     rows, y = _known(book)
-    views = Views(book.held.rows()[rows], book.kind) if len(rows) else None
+    views = Views(book.held.rows()[rows], book.kind) if len(rows) >= FEWEST_ROWS else None
     classes = book.target_kind == CLASSES
     found = relation(views, y, classes) if views is not None else None
     text = expression_of(*book.aim) if book.aim is not None else ""
@@ -108,6 +108,6 @@ def _evaluated(watch: ExampleWatch, book: Book, trained: Book) -> facts.Evaluate
         place=keep(place_of(*book.place)) if book.place is not None else None,
         called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
         loader=book.loader,
-        relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) else None,
+        relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) >= FEWEST_ROWS else None,
         renamed=renamed(trained.held.rows()[known], y_trained, numbers, y, book.kind) if classes else None,
     )
