@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,12 +130,18 @@ def jumping(level: float = 1.8, spread: float = 1.2, steps: int = 1000) -> np.nd
     return np.abs(np.concatenate([rng.normal(1.8, 0.3, 20), rng.gamma((level / spread) ** 2, spread**2 / level, steps - 20)]))
 
 
-def small(losses: np.ndarray, rows: int = 1, samples: int = 1000, lr: float = 0.01, **facts: Any) -> Record:
+EVALUATED = {"loss/eval": (np.arange(99, 1000, 100), np.array([1.8, 1.2, 2.1, 1.3, 1.9, 1.1, 2.0, 1.2, 2.2, 1.4]))}
+
+
+def small(
+    losses: np.ndarray, rows: int = 1, samples: int = 1000, lr: float = 0.01, validation: Mapping[str, Any] | None = None, **facts: Any
+) -> Record:
     head = Head(function="cross_entropy", target_shape=(rows,), input_shape=(rows, 6), classes=6)
     given = loop_facts(LOOP.replace("for epoch", "loader = DataLoader(data, batch_size=1, shuffle=True)\nfor epoch"), groups=(OptimizerGroup(lr=lr),))
     given["losses"] = [Loss(index=0, optimizers=(0,), heads=(head,), backwards=100)]
     loaders = (Loader(index=0, role="train", batch_size=rows, samples=samples),)
-    return make_record(series={"loss/train": losses, "lr": np.full(len(losses), lr)}, loaders=loaders, **given, **facts)
+    series = {"loss/train": losses, "lr": np.full(len(losses), lr), **(validation or {})}
+    return make_record(series=series, loaders=loaders, **given, **facts)
 
 
 class TestBatchTooSmall(CauseTestCase):
@@ -143,8 +149,8 @@ class TestBatchTooSmall(CauseTestCase):
     certainty = "likely"
 
     def sick(self) -> Iterable[Record]:
-        yield small(jumping())
-        yield small(jumping(2.1, 2.0), rows=2)
+        yield small(jumping(), validation=EVALUATED)
+        yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
@@ -154,6 +160,10 @@ class TestBatchTooSmall(CauseTestCase):
         yield "a handful of samples in all", small(jumping(), samples=20)
         yield "accumulated", small(jumping(), accumulations=[Accumulation(backwards=16, steps=60)])
         yield "quiet", small(np.random.default_rng(0).normal(1.8, 0.05, 1000))
+
+
+def test_one_sample_at_a_time_can_work_well() -> None:
+    assert_suspects(small(jumping()), "batch-too-small", "possible")
 
 
 def test_a_larger_batch_is_shown() -> None:
