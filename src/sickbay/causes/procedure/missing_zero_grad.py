@@ -90,7 +90,8 @@ def _is_stale(record: Record, o: Optimizer) -> bool:
 def _called(o: Optimizer, record: Record) -> str:
     if o.zero_calls == 0:
         return "zero_grad is never called on it"
-    return f"zero_grad is called {o.zero_calls:,} times in {o.steps:,} steps{located(o.zeroed_at, ', at')}"
+    watched = f"{o.observed_steps:,} steps that were watched" if 0 < o.observed_steps < o.steps else f"{o.steps:,} steps"
+    return f"zero_grad is called {o.zero_calls:,} times in {watched}{located(o.zeroed_at, ', at')}"
 
 
 def _loss(record: Record, o: Optimizer) -> Loss | None:
