@@ -40,8 +40,8 @@ from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
 NEARLY_ALL = {"classes": 0.95, "numbers": 0.99}
-"""Of what there is to tell beyond the commonest class (or the mean). The best column of tumour measurements tells 0.8, of wines 0.7, of irises 0.93; yesterday's value tells
-0.9 to 0.98 of today's in slow series."""
+"""Of what there is to tell beyond the commonest class (or the mean). The best column of scikit-learn's tumours tells 0.78, of its wines 0.58, of its irises 0.93; the value
+before tells 0.81, 0.94 and 0.98 of the next in series whose correlation is 0.9, 0.97 and 0.99."""
 FAR_LESS = 0.75
 """...that the next best column may tell at most,"""
 LEFT, LEAST = 4.0, 0.15
