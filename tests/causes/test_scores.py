@@ -97,7 +97,6 @@ class TestMiscalibrated(CauseTestCase):
 
     def sick(self) -> Iterable[Record]:
         yield sure()
-        yield sure(confidence=0.4, error=0.4)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a few points, as most networks", sure(confidence=0.86, error=0.06, loss=0.8, loss_tempered=0.7)
@@ -106,6 +105,10 @@ class TestMiscalibrated(CauseTestCase):
         yield "a model that knows nothing", sure(accuracy=0.25)
         yield "training data", sure("criterion(model(x_train), y_train)")
         yield "less sure on purpose", sure(confidence=0.4, error=0.4, sources={"/x/train.py": "nn.CrossEntropyLoss(label_smoothing=0.5)"})
+
+
+def test_too_modest_is_only_possible() -> None:
+    assert_suspects(sure(confidence=0.4, error=0.4), "miscalibrated", "possible")
 
 
 def test_the_temperature_is_in_the_fix() -> None:

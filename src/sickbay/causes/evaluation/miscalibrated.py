@@ -72,7 +72,8 @@ def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
         sure = c.confidence > c.accuracy
         far = (c.error > FAR and c.loss_tempered < GAIN * c.loss) or (c.error > NEAR and c.loss_tempered < GREAT_GAIN * c.loss)
         if far and c.error > BEYOND * c.by_chance and (sure or not _on_purpose(record)):
-            yield strong(
+            say = strong if sure else hint  # too modest is what every model is that could have trained longer
+            yield say(
                 f"the last evaluation is {100 * c.confidence:.0f} % sure on average and right on {100 * c.accuracy:.0f} % of {c.rows:,} samples "
                 f"(expected calibration error {c.error:.2f}; by chance {c.by_chance:.2f})",
                 c.place,
