@@ -325,3 +325,9 @@ def test_an_untried_cure_is_told_only_where_there_is_something_to_cure() -> None
     loss = Loss(index=0, squashed=(pair,), leaf=True, backwards=100)
     sick = diagnose(make_record(series={"loss/train": falling(2, 1.5)}, losses=[loss]))
     assert sick.causes and "whether a cure helps" in [n.what for n in sick.not_checked]
+
+
+def test_what_evaluation_shows_is_a_consequence() -> None:
+    found = fold([suspicion("nan", "proven"), suspicion("one-class", "likely", level="evaluation")], signs())
+    assert [s.cause for s in found] == ["nan"] and found[0].consequences == ("one-class",)
+    assert len(fold([suspicion("nan", "possible"), suspicion("one-class", "likely", level="evaluation")], signs())) == 2

@@ -18,7 +18,8 @@ confidence.
 
 Folding: a suspicion that another one explains, by name or by all of its signs, is a consequence and not a second illness. A cause never
 absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other, the one that names the
-other stays; when both do (or neither), the better ranked one.
+other stays; when both do (or neither), the better ranked one. What evaluation shows (one class for everything, too much confidence) is a consequence of
+whatever is found before it.
 
 Trials: a cure that was tried is a line of the ledger too: CURED is strong, HELPED a hint, NO EFFECT and HARMED are against. A firm suspicion whose cure
 did nothing ranks below every other firm one and absorbs none whose trial went better; CURED goes before untried at the same certainty.
@@ -198,8 +199,8 @@ def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> int:
         return 0
     if root.trial is not None and root.trial.effect != "CURED" and (_in_vain(root) > _in_vain(other) or _cured(other)):
         return 0
-    if other.cause in root.explains:
-        return 2
+    if other.cause in root.explains or (other.level == "evaluation" and root.level != "evaluation"):
+        return 2  # what evaluation shows is the outcome of all that comes before it
     seen = other.explains & present
     return int(other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other))
 

@@ -69,3 +69,10 @@ def test_a_loss_without_a_curve_is_enough() -> None:
     record = batch("input", step=0)
     bare = make_record(nonfinite=list(record.facts.nonfinite), series={"loss/train": np.array([math.nan])})
     assert_suspects(bare, "nonfinite-input")
+
+
+def test_minus_infinity_is_placed_at_the_only_logarithm() -> None:
+    suspicion = assert_suspects(batch("target", kind="-inf"), "nonfinite-target")
+    assert suspicion.place is not None and suspicion.place.line == 2
+    other = assert_suspects(batch("target", kind="nan"), "nonfinite-target")
+    assert other.place is not None and other.place.line == 3

@@ -55,7 +55,7 @@ from sickbay.signs import Signs
 def nonfinite_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     batch = guilty(record, "input")
     if batch is not None:
-        yield from tell(batch)
+        yield from tell(record, batch)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

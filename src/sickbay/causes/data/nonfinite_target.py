@@ -51,7 +51,7 @@ from sickbay.signs import Signs
 def nonfinite_target(record: Record, signs: Signs) -> Iterator[Evidence]:
     batch = guilty(record, "target")
     if batch is not None:
-        yield from tell(batch)
+        yield from tell(record, batch)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
