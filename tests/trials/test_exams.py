@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,9 @@ def test_the_pytest_fixture(tmp_path: Path) -> None:
 
     (tmp_path / "test_net.py").write_text(PLUGIN_TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "sickbay.integrations.pytest_plugin", "-p", "no:cacheprovider", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    # Installed, the package gives the plugin to pytest by itself: named twice it would be refused.
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=120, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "Sequential does not overfit one batch: the loss went from" in done.stdout
 
