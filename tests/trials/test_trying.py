@@ -118,7 +118,8 @@ def test_an_unseeded_script_is_compared_with_itself_under_the_same_seed(tmp_path
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, sickbay: Sickbay) -> None:
     (tmp_path / "train.py").write_text(HEALTHY)
     assert sickbay("run", "--quiet", "--name", "run", "train.py").returncode == 0
-    (tmp_path / "train.py").write_text("import time; time.sleep(0.2)\n" + HEALTHY.replace("range(120)", "range(10**9)"))
+    slow = HEALTHY.replace("range(120)", "range(10**9)").replace("optimizer.step()", "optimizer.step(); time.sleep(0.05)")
+    (tmp_path / "train.py").write_text("import time\n" + slow)
     command = [sys.executable, "-m", "sickbay", "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     trying = subprocess.Popen(
