@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 18, 34
+LEFT, RIGHT, TOP, BOTTOM = 62, 16, 30, 34
 COLOURS = {"training loss": "#2563a8", "validation loss": "#c2571a"}
 LOGARITHMIC = 1000.0
 """Values that span more than this factor are drawn on a logarithmic axis."""
@@ -42,5 +42,5 @@ def svg(curves: dict[str, Sequence[float]], title: str) -> str:
     for k, (name, curve) in enumerate(curves.items()):
         points = " ".join(f"{x(i):.1f},{y(v):.1f}" for i, v in enumerate(curve) if math.isfinite(v))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.8"/>')
-        parts.append(f'<text x="{WIDTH - RIGHT - 4}" y="{TOP + 14 + 16 * k}" text-anchor="end" fill="{COLOURS[name]}">{name}</text>')
+        parts.append(f'<text x="{LEFT + 110 * k}" y="{TOP - 12}" fill="{COLOURS[name]}">{name}</text>')  # above the drawing: curves go everywhere
     return "\n".join([*parts, "</svg>"]) + "\n"
