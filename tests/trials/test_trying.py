@@ -123,7 +123,14 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, sickbay: Sickbay) -> None:
     command = [sys.executable, "-m", "sickbay", "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     trying = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it, and so would its children
     )
     folder = tmp_path / ".sickbay/runs/run"
     deadline = time.monotonic() + 100
