@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from report import fakes
 from report.conftest import Made
-from sickbay.facts import Facts, Parameter
+from sickbay.conclude import diagnose
+from sickbay.facts import Facts, Parameter, Run
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
-from sickbay.report import charts, layers, words
+from sickbay.report import charts, layers, view, words
 from sickbay.report.excerpts import diff_lines, excerpt, replacement
+from sickbay.testing import falling, make_record
 
 
 @pytest.mark.parametrize(
@@ -165,3 +168,16 @@ def test_an_empty_record_gives_a_view(made: Made) -> None:
     shown = made("untrained")
     assert shown.charts == shown.heat_maps == shown.parameters == shown.signs == ()
     assert shown.run.overhead == "Our own cost was not measured."
+
+
+@pytest.mark.parametrize(
+    ("script", "again"),
+    [("train.py", "train.py --name 'a b'"), ("pkg/train.py", ""), ("site-packages/ipykernel_launcher.py", "")],
+    ids=["a script", "a module of a package", "a notebook's kernel"],
+)
+def test_a_script_is_started_again_only_by_a_command_that_does_it(tmp_path: Path, script: str, again: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/__init__.py").touch()
+    run = Run(script=str(tmp_path / script), argv=(script, "--name", "a b"), cwd=str(tmp_path), steps=100, finished=True)
+    record = make_record(series={"loss/train": falling(2, 0.1)}, run=run)
+    assert view._again(record, view._run(diagnose(record), record)) == again

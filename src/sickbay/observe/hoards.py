@@ -97,7 +97,7 @@ class HoardWatch(Observer):
             old = before.get(key)
             if old is None:
                 self.seen[key] = Seen(_name_of(container) if size * each > LARGE else "", (step, size), (step, size), 1, each, (epoch, epoch))
-            elif old is not None and size > old.last[1] and step > old.last[0]:
+            elif size > old.last[1] and step > old.last[0]:
                 self.seen[key] = Seen(old.name or _name_of(container), old.first, (step, size), old.looks + 1, each, (old.epochs[0], epoch))
 
     def report(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         causes=tuple(_cause(c, rank, diagnosis, record, drawn) for rank, c in enumerate(diagnosis.causes, 1)),
         signs=_signs(diagnosis),
         not_checked=_not_checked(diagnosis, record),
-        next=_next(diagnosis, run) if record.facts.log is None else _next_of_log(diagnosis),
+        next=_next(diagnosis, run, _again(record, run)) if record.facts.log is None else _next_of_log(diagnosis),
         charts=drawn,
         heat_maps=heat_maps(record),
         parameters=parameters,
@@ -302,7 +303,14 @@ def _not_checked(diagnosis: Diagnosis, record: Record) -> tuple[tuple[str, str],
     return tuple((", ".join(dict.fromkeys(whats)), why) for why, whats in by_why.items())
 
 
-def _next(diagnosis: Diagnosis, run: RunView) -> tuple[tuple[str, str], ...]:
+def _again(record: Record, run: RunView) -> str:
+    """How to start the script again; empty where its file alone does not say (a module of a package, a notebook's kernel)."""
+    script = Path(record.facts.run.script)
+    plain = script.suffix == ".py" and "site-packages" not in script.parts and not _exists(script.parent / "__init__.py")
+    return run.command if plain else ""
+
+
+def _next(diagnosis: Diagnosis, run: RunView, again: str) -> tuple[tuple[str, str], ...]:
     if diagnosis.verdict == "untrained":
         return (("sickbay doctor", "says what of this environment works"),)
     if diagnosis.causes:
@@ -312,11 +320,11 @@ def _next(diagnosis: Diagnosis, run: RunView) -> tuple[tuple[str, str], ...]:
         if curable and not diagnosis.trials and run.folder:
             return ((f"sickbay try {run.name}", "runs the unmodified script again with its cure, and compares"), explain)
         return (explain,)
-    if diagnosis.verdict == "undecided" and run.script:
-        return ((f"sickbay checklist {run.command}", "tries the five usual things"),)
-    if run.report and run.script:
-        return ((f"sickbay run --exit-code {run.command}", "fails when the script turns sick: for CI"),)
-    return ((f"sickbay report {run.name} -o report.html", "the curves and layers behind this verdict"),)
+    if diagnosis.verdict == "undecided" and again:
+        return ((f"sickbay checklist {again}", "tries the five usual things"),)
+    if run.report and again:
+        return ((f"sickbay run --exit-code {again}", "fails when the script turns sick: for CI"),)
+    return () if run.report else ((f"sickbay report {run.name} -o report.html", "the curves and layers behind this verdict"),)
 
 
 def _next_of_log(diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
@@ -335,7 +343,7 @@ def _run(diagnosis: Diagnosis, record: Record) -> RunView:
         folder=words.here(Path(summary.folder)) if summary.folder else "",
         report=words.here(Path(summary.folder) / REPORT_FILE) if summary.folder and _exists(Path(summary.folder) / REPORT_FILE) else "",
         script=script,
-        command=" ".join((script, *(words.clean(a) for a in facts.argv[1:]))),
+        command=shlex.join((script, *(words.clean(a) for a in facts.argv[1:]))),
         steps=_length(record, words.count(summary.steps, "step") + epochs),
         duration=words.duration(summary.seconds) if record.facts.log is None else "",
         ended=_ended(diagnosis, record) if record.facts.log is None else "",
