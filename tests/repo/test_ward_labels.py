@@ -12,7 +12,7 @@ import pytest
 
 from repo.source import ROOT
 
-FOLDERS = sorted(p for p in (ROOT / "ward").iterdir() if p.is_dir() and re.match(r"\d{3}-", p.name))
+FOLDERS = sorted(p for p in (ROOT / "ward").iterdir() if p.is_dir() and re.match(r"\d{3,4}-", p.name))
 KEYS = {"id", "expected", "acceptable", "where", "source", "symptom", "why"}
 
 
