@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--workloads", default="all", help="mlp,cnn,gpt-small,gpt-medium (default: all)")
     parser.add_argument("--blocks", type=int, default=12, help="watched blocks of each kind (default 12)")
     parser.add_argument("--seconds", type=float, default=2.0, help="shortest block (default 2)")
-    parser.add_argument("--budget", default="2%", help="budgets to measure, for example 0.5%%,1%%,2%%,5%% (default 2%%)")
+    parser.add_argument("--budget", default="1%", help="budgets to measure, for example 0.5%%,1%%,2%%,5%% (default 1%%)")
     parser.add_argument("--peers", action="store_true", help="also measure the tools people use now")
     parser.add_argument("--cpu", action="store_true", help="count processor time instead of wall time: for a busy machine")
     options = parser.parse_args()

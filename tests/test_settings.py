@@ -11,7 +11,7 @@ from sickbay.settings import Settings
 
 
 def test_defaults() -> None:
-    assert Settings() == Settings(budget=0.02, record_bytes=64 * 2**20, detail_steps=4)
+    assert Settings() == Settings(budget=0.01, record_bytes=64 * 2**20, detail_steps=4)
 
 
 @pytest.mark.parametrize("f", fields(Settings), ids=lambda f: f.name)

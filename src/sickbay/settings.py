@@ -65,7 +65,7 @@ def _option(default: Any, parse: Callable[[object], Any], show: str, metavar: st
 class Settings:
     """How a run is watched. Values may be given as the command line writes them (`budget="2%"`)."""
 
-    budget: float = _option(0.02, parse_share, "2%", "SHARE", "Share of step time that watching may cost.")
+    budget: float = _option(0.01, parse_share, "1%", "SHARE", "Share of step time that watching may cost.")
     record_bytes: int = _option(64 * 2**20, parse_size, "64MB", "SIZE", "Largest size of one process's record on disk.")
     blackbox: int = _option(
         256 * 2**20,
