@@ -40,7 +40,7 @@ check: $(VENV)/.ready ## ruff, ruff format, mypy --strict
 
 pytest: $(VENV)/.frameworks $(VENV)/.browser ## the tests alone
 	@echo "==> pytest"
-	@$(BIN)/python -m pytest $(PYTEST)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST)
 
 ward: $(VENV)/.ready ## every patient of the ward: who is recognised, false alarms, bit-exactness
 	@$(BIN)/python ward/scoreboard.py --jobs $(JOBS) --exact $(WARD)
