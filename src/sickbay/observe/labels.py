@@ -139,7 +139,9 @@ def _labels(call: LossCall) -> Any:
     if not 0 < target.numel() <= MOST_LABELS:
         return None
     if call.function in ("cross_entropy", "nll_loss", "multi_margin_loss") and not target.is_floating_point() and target.dim() == 1:
-        return target.numpy().copy()  # the script may reuse its buffer
+        labels = target.numpy()
+        kept = labels[labels != call.ignored]  # a copy: the script may reuse its buffer
+        return kept if len(kept) else None
     if call.function in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss") and target.numel() == target.shape[0] and target.is_floating_point():
         return target.detach().reshape(-1).numpy().copy()
     binary = call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits")

@@ -203,7 +203,8 @@ class LossWatch(Observer):
         write = self.session.writer.frame
         for step, group in groupby(self.waiting, key=lambda item: item[0]):
             judged = [j for _, j in group]
-            write("pulse", step, ("accuracy/train",), [judged[-1].accuracy()])
+            if (accuracy := judged[-1].accuracy()) is not None:
+                write("pulse", step, ("accuracy/train",), [accuracy])
             _write_shares(write, "predicted_share/train", step, [counts for j in judged if (counts := j.counts()) is not None])
         self.waiting = []
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
     from sickbay.observe.session import Session
 
+IGNORED = -100
+"""The label that torch's losses leave out unless told another."""
+
 MOMENTS = (
     "loader_started",
     "batch_loaded",
@@ -121,6 +124,11 @@ class LossCall:
     place: Place | None
     module: str = ""
     call: str = ""
+
+    @property
+    def ignored(self) -> int:
+        """The label that stands for none: padding, mostly."""
+        return int(self.options.get("ignore_index", IGNORED))
 
 
 @dataclass(slots=True)

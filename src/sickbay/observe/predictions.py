@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from sickbay.observe.numbers import Array
-from sickbay.observe.observer import LossCall
+from sickbay.observe.observer import IGNORED, LossCall
 
 MOST_CLASSES = 64
 MOST_PREDICTIONS = 2**20
@@ -22,15 +22,23 @@ class Compared:
     predicted: torch.Tensor
     target: torch.Tensor
     classes: int
+    ignored: int = IGNORED
 
-    def accuracy(self) -> float:
-        return float(np.mean(self.predicted.cpu().numpy() == self.target.cpu().numpy()))
+    def accuracy(self) -> float | None:
+        """None if every label is one that the loss leaves out."""
+        predicted, target = self._judged()
+        return float(np.mean(predicted == target)) if len(target) else None
 
     def counts(self) -> Array | None:
-        """How often each class was predicted."""
+        """How often each class was predicted, where the loss looks."""
         if self.classes > MOST_CLASSES:
             return None
-        return np.bincount(self.predicted.reshape(-1).cpu().numpy(), minlength=self.classes)
+        return np.bincount(self._judged()[0], minlength=self.classes)
+
+    def _judged(self) -> tuple[Array, Array]:
+        target = self.target.reshape(-1).cpu().numpy()
+        seen = target != self.ignored
+        return self.predicted.reshape(-1).cpu().numpy()[seen], target[seen]
 
 
 def compared(call: LossCall) -> Compared | None:
@@ -41,7 +49,7 @@ def compared(call: LossCall) -> Compared | None:
     classes = x.shape[1] if x.dim() > 1 and x.shape[1] > 1 else 2
     with torch.no_grad():
         if call.function in ("cross_entropy", "nll_loss") and x.dim() > 1 and not y.is_floating_point() and y.dim() == x.dim() - 1:
-            return Compared(x.argmax(1), y.clone(), classes)
+            return Compared(x.argmax(1), y.clone(), classes, call.ignored)
         if call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits") and x.shape == y.shape:
             threshold = 0.5 if call.function == "binary_cross_entropy" else 0.0
             return Compared((x > threshold).long(), (y > 0.5).long(), classes)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sickbay.observe.examples.reservoir import CAPACITY, Reservoir
-from sickbay.observe.examples.rows import keys_of, kind_of, numbers_of
+from sickbay.observe.examples.rows import TABLE, keys_of, kind_of, numbers_of, table_of
 from sickbay.observe.examples.targets import Targets
 from sickbay.observe.keys import scattered
 from sickbay.observe.numbers import Array
@@ -29,6 +29,8 @@ class Book:
         self.held = Reservoir(capacity)
         self.kind = ""
         """Of the inputs,"""
+        self.table = slice(0)
+        """The columns among them, where it is a table,"""
         self.target_kind = ""
         """...and of the targets."""
         self.usable = True
@@ -89,6 +91,7 @@ class Book:
     def _same_kind(self, tensors: list[torch.Tensor], targets: Targets | None) -> bool:
         if not self.kind:
             self.kind = kind_of(tensors)
+            self.table = table_of(tensors) if self.kind == TABLE else self.table
         if targets is not None and self.target_kind not in ("", targets.kind):
             self.usable = False  # two tasks at one line
         elif targets is not None:

@@ -16,19 +16,20 @@ WORTH = 0.8
 """Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look."""
 
 
-def best_column(numbers: Array, y: Array, classes: bool) -> facts.Column | None:
-    """None where it is no table of several columns, or no column is far better than the rest."""
-    rows, columns = numbers.shape
+def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.Column | None:
+    """None where it is no table of several columns, or no column is far better than the rest. Other inputs (categories, say) may stand beside the table."""
+    given = numbers[:, table]
+    rows, columns = given.shape
     if not FEWEST_COLUMNS <= columns <= MOST_COLUMNS or rows < FEWEST_ROWS:
         return None
     if classes:
         y = np.unique(y, return_inverse=True)[1]
-    scores = np.array([_alone(numbers[:, j], y, classes) for j in range(columns)])
+    scores = np.array([_alone(given[:, j], y, classes) for j in range(columns)])
     best = int(scores.argmax())
     base = float(np.bincount(y).max() / rows) if classes else 0.0
-    if (numbers.std(0) > 0).sum() < FEWEST_COLUMNS or scores[best] < base + WORTH * (1 - base):
+    if (given.std(0) > 0).sum() < FEWEST_COLUMNS or scores[best] < base + WORTH * (1 - base):
         return None
-    rest = relation(Views(np.delete(numbers, best, axis=1), "table"), y, classes)
+    rest = relation(Views(np.delete(numbers, table.start + best, axis=1), "table"), y, classes)
     if rest is None:
         return None
     return facts.Column(
@@ -38,7 +39,7 @@ def best_column(numbers: Array, y: Array, classes: bool) -> facts.Column | None:
         others=rest.score,
         next_best=float(np.delete(scores, best).max()),
         chance=base,
-        continuous=len(np.unique(numbers[:, best])) > BINS,
+        continuous=len(np.unique(given[:, best])) > BINS,
     )
 
 

@@ -60,6 +60,18 @@ def kind_of(tensors: list[torch.Tensor]) -> str:
     return IMAGE if x.dim() == 4 else SERIES if x.dim() == 3 or (x.dim() == 2 and x.shape[1] > WIDTH) else TABLE
 
 
+def table_of(tensors: list[torch.Tensor]) -> slice:
+    """Which of the numbers are the columns of the largest table, as they were given."""
+    largest = max(tensors, key=lambda t: t.numel())
+    room, at = WIDTH // len(tensors), 0
+    for x in tensors:
+        width = room if _counted(x) else min(x[0].numel(), room)
+        if x is largest:
+            return slice(at, at + width)
+        at += width
+    return slice(0)
+
+
 def numbers_of(tensors: list[torch.Tensor], rows: Array) -> Array:
     """At most WIDTH numbers for each of these rows."""
     room = WIDTH // len(tensors)

@@ -72,7 +72,7 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
             return replace(fact, offset=shift, evaluations=_evaluations(watch, book))
     if found.beyond < RELATED:
         return replace(fact, evaluations=_evaluations(watch, book))
-    column = best_column(book.held.rows()[rows], y, classes) if book.kind == TABLE else None
+    column = best_column(book.held.rows()[rows], book.table, y, classes) if book.kind == TABLE else None
     in_time = classes and found.score < CLEAN and time.process_time() - started < SECONDS
     odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
     return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch, book))
