@@ -32,10 +32,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend
+from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -75,12 +75,22 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield strong(
                 f"class {common} has {100 * share[common]:.0f} % of the labels and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
                 f"the others have {100 * rare:.1f} % of the labels and {100 * others:.2g} % of the predictions",
-                labels.place,
+                _loss_place(record) or labels.place,
                 common=float(share[common]),
                 predicted=float(predicted[common]),
             )
             yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
         return
+
+
+def _loss_place(record: Record) -> Place | None:
+    """Where weights belong: the line that builds the loss, or calls it."""
+    head = next((h for loss in record.facts.losses for h in loss.heads), None)
+    source = source_at(record, head.called_at) if head is not None else None
+    built = source.calls(head.module) if source is not None and head is not None and head.module else []
+    if len(built) == 1 and source is not None:
+        return Place(source.file, built[0].lineno, text=source.lines[built[0].lineno - 1].strip())
+    return head.called_at if head is not None else None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

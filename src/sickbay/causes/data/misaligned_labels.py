@@ -38,6 +38,7 @@ from dataclasses import replace
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
 from sickbay.causes.fixing import mend
+from sickbay.causes.prepared import displaced, prepared
 from sickbay.causes.registry import cause
 from sickbay.causes.reordered import reordered
 from sickbay.facts import DataProbe, Offset, Relation
@@ -68,7 +69,8 @@ def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
     probe = probe_of(record)
     if probe is None or (relation := probe.relation) is None:
         return
-    probe = replace(probe, place=reordered(record, probe.place) or probe.place)
+    place = displaced(prepared(record, probe.place, probe.target)) or reordered(record, probe.place)
+    probe = replace(probe, place=place or probe.place)
     if probe.offset is not None:
         yield proof(_shifted(probe, relation, probe.offset), probe.place, rows=relation.rows, by=probe.offset.by)
     elif _dealt_anew(probe, signs):

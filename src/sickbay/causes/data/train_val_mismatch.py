@@ -36,6 +36,7 @@ from sickbay.causes.data_maps import SAME, Difference, difference, other_names, 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
+from sickbay.causes.prepared import evaluated_on, set_up, trained_on
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -65,16 +66,18 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     found = _found(record)
     if found is not None:
-        different, place = found
-        yield strong(f"what is evaluated{located(place)} {different.text}", place)
+        different, shown, place = found
+        yield strong(f"what is evaluated{located(shown)} {different.text}", place or shown)
         yield from_sign("hint", trouble) if trouble is not None else hint("the validation loss is far above the training loss")
 
 
-def _found(record: Record) -> tuple[Difference, Place | None] | None:
+def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | None:
+    """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
         if different := (difference(data) or other_words(data)):
-            return different, where(record, data)
-    return other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
+            return different, where(record, data), set_up(trained_on(record), evaluated_on(record, data))
+    found = other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
+    return (*found, None) if found is not None else None
 
 
 def _worse(record: Record) -> bool:

@@ -38,6 +38,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, proof
 from sickbay.causes.fixing import Edit, Source, keyword, mend, source_at
+from sickbay.causes.prepared import in_order, of_head
 from sickbay.causes.registry import cause
 from sickbay.facts import LabelOrder, Loader
 from sickbay.nouns import Evidence, Fix, Place
@@ -133,7 +134,10 @@ def _loader(record: Record, labels: LabelOrder | None) -> Loader | None:
 
 def _loader_place(record: Record, labels: LabelOrder) -> Place | None:
     loader = _loader(record, labels)
-    return (loader.built_at if loader is not None else None) or labels.place
+    if loader is not None and loader.built_at is not None:
+        return loader.built_at
+    head = next((h for loss in record.facts.losses for h in loss.heads), None)
+    return in_order(of_head(record, head)) or labels.place
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -1,0 +1,179 @@
+"""Which line prepared the data, from the text of a script alone."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from sickbay.causes.fixing import Source
+from sickbay.causes.lineage import Lineage
+from sickbay.causes.prepared import Prepared, Statements, copied, displaced, in_order, parted, relabelled, set_up
+
+
+def source_of(text: str) -> Source:
+    text = dedent(text).lstrip("\n")
+    return Source("train.py", text, ast.parse(text))
+
+
+def loss_of(text: str) -> Prepared:
+    """Both sides of the `loss_fn(...)` call of a script."""
+    source = source_of(text)
+    (call,) = source.calls("loss_fn")
+    lineage = Lineage(source)
+    return Prepared(source, call, lineage.of(call.args[0]), lineage.of(call.args[1]))
+
+
+def sides_of(text: str) -> tuple[Statements, Statements]:
+    """What `fit(...)` and `check(...)` are given."""
+    source = source_of(text)
+    lineage = Lineage(source)
+    trained, shown = (Statements(source, lineage.of(source.calls(name)[0].args[0])) for name in ("fit", "check"))
+    return trained, shown
+
+
+LOOP = """
+for x, y in DataLoader(TensorDataset(X, Y)):
+    loss = loss_fn(model(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("X, Y = load()\nnp.random.shuffle(X)\n", "np.random.shuffle(X)"),
+        ("X, Y = load()\nX = X[np.argsort(X[:, 0])]\n", "X = X[np.argsort(X[:, 0])]"),
+        ("X, words = load()\nX = np.concatenate([X, X])\nY = np.repeat(words, 2)\n", "Y = np.repeat(words, 2)"),
+        ("rows = load()\nX = [r.a for r in rows if r.a]\nY = [r.b for r in rows if r.b]\n", "Y = [r.b for r in rows if r.b]"),
+    ],
+)
+def test_what_moves_one_side_alone_is_found(text: str, line: str) -> None:
+    place = displaced(loss_of(text + LOOP))
+    assert place is not None and place.text == line
+
+
+def test_an_order_that_both_share_moves_neither() -> None:
+    text = "X, Y = load()\norder = np.random.permutation(len(X))\nX, Y = X[order], Y[order]\n"
+    assert displaced(loss_of(text + LOOP)) is None
+
+
+def test_two_loaders_side_by_side() -> None:
+    text = """
+    a = DataLoader(images, shuffle=True)
+    b = DataLoader(labels, shuffle=True)
+    for x, y in zip(a, b):
+        loss = loss_fn(model(x), y)
+    """
+    place = displaced(loss_of(text))
+    assert place is not None and place.text == "for x, y in zip(a, b):"
+
+
+def test_labels_are_followed_through_a_data_set_and_the_functions_around_it() -> None:
+    text = """
+    class Data(Dataset):
+        def __init__(self, scans, cards):
+            self.x = torch.stack(list(scans.values()))
+            self.y = torch.tensor([cards.get(name, 0) for name in scans])
+
+        def __getitem__(self, i):
+            return self.x[i], self.y[i]
+
+    def epoch(model, loader):
+        for x, y in tqdm(loader):
+            loss = loss_fn(model(x), y)
+
+    epoch(model, DataLoader(Data(*read())))
+    """
+    found = loss_of(text)
+    place = relabelled(found)
+    assert place is not None and place.text == "self.y = torch.tensor([cards.get(name, 0) for name in scans])"
+    assert all("torch.stack" not in found.source.lines[s.lineno - 1] for s in found.targets)
+
+
+def test_the_newest_change_of_labels_comes_first() -> None:
+    text = "X, Y = load()\nY[gone] = -1\nY[rest] = Y[0]\n"
+    place = relabelled(loss_of(text + LOOP))
+    assert place is not None and place.line == 3
+
+
+def test_clean_labels_name_no_line() -> None:
+    assert relabelled(loss_of("X, Y = load()\nY = Y.long()\n" + LOOP)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("for i in range(0, n, 8):\n    x, y = X[i : i + 8], Y[i : i + 8]\n    loss = loss_fn(model(x), y)\n", 2),
+        ("batches = torch.arange(n).split(8)\nfor b in batches:\n    loss = loss_fn(model(X[b]), Y[b])\n", 1),
+        ("for x, y in batches(records):\n    loss = loss_fn(model(x), y)\n", 1),
+    ],
+)
+def test_where_samples_are_taken_in_order(text: str, line: int) -> None:
+    place = in_order(loss_of(text))
+    assert place is not None and place.line == line
+
+
+def test_copies_made_before_the_split_are_blamed_on_the_line_that_asks_for_them() -> None:
+    text = """
+    def oversampled(x, y):
+        idx = np.concatenate([np.arange(len(y)), np.repeat(np.flatnonzero(y), 6)])
+        return x[idx], y[idx]
+
+    x, y = load()
+    x, y = oversampled(x, y)
+    train, val = x[:800], x[800:]
+    fit(train)
+    check(val)
+    """
+    place = copied(*sides_of(text))
+    assert place is not None and place.text == "x, y = oversampled(x, y)"
+
+
+def test_states_that_last_are_no_copies_of_samples() -> None:
+    text = "def record():\n    state = draw().repeat_interleave(300)\n    return state\nx = record()\nfit(x[:800])\ncheck(x[800:])\n"
+    assert copied(*sides_of(text)) is None
+
+
+def test_a_split_that_is_made_twice() -> None:
+    text = """
+    def parts():
+        return random_split(data, [0.8, 0.2])
+
+    train, _ = parts()
+    _, val = parts()
+    fit(train)
+    check(val)
+    """
+    place = parted(*sides_of(text))
+    assert place is not None and place.text == "return random_split(data, [0.8, 0.2])"
+
+
+def test_the_line_that_prepares_validation_alone() -> None:
+    text = """
+    x, x_val = load()
+    x = (x - mean) / std
+    val = to_tensor(x_val)
+    val_loader = DataLoader(val)
+    fit(x)
+    check(val_loader)
+    """
+    place = set_up(*sides_of(text))
+    assert place is not None and place.text == "val = to_tensor(x_val)"
+
+
+def test_a_transform_of_its_own_is_named_itself() -> None:
+    text = """
+    train_tf = Compose(flip, scale)
+    val_tf = Compose(scale)
+    train = Frames(files[:80], train_tf)
+    val = Frames(files[80:], val_tf)
+    fit(train)
+    check(val)
+    """
+    place = set_up(*sides_of(text))
+    assert place is not None and place.text == "val_tf = Compose(scale)"
+
+
+def test_scripts_that_call_themselves_in_circles_come_to_an_end() -> None:
+    assert relabelled(loss_of("def f(a):\n    return f(a)\nX = f(X)\nY = f(f(X))\n" + LOOP)) is None
