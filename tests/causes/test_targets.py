@@ -116,6 +116,14 @@ def suspects(**changes: Any) -> Suspects:
     return Suspects(**given | changes)
 
 
+def by_a_rule(told: float = 0.9, again: int = 1000, deep_odd: int = 55) -> DataProbe:
+    """Labels that look like overlap from inside, beside a validation set."""
+    relation = Relation(rows=1400, score=0.62, chance=0.1, spread=0.008, beyond=60.0, majority=0.3, method="linear")
+    evaluation = EvaluatedExamples(relation=Relation(rows=500, score=told, chance=0.1, spread=0.01, beyond=90.0, majority=0.2, method="linear"))
+    overlap = suspects(odd=500, deep_odd=deep_odd, most_odd=200, margin=0.25)
+    return probe(relation=relation, suspects=overlap, evaluations=(evaluation,), again=again)
+
+
 class TestLabelNoise(CauseTestCase):
     cause = "label-noise"
     certainty = "likely"
@@ -123,6 +131,7 @@ class TestLabelNoise(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(probe(relation=RELATED, suspects=suspects()), accuracy=0.8)
         yield run(probe(relation=RELATED, suspects=suspects(margin=0.75, odd=90, most_odd=50, deep_odd=22)), accuracy=0.8)
+        yield run(by_a_rule(), accuracy=0.8)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "clean labels", run(probe(relation=RELATED, suspects=suspects(odd=15, deep_odd=0, most_odd=1, margin=0.85)))
@@ -132,6 +141,9 @@ class TestLabelNoise(CauseTestCase):
         uncertain = suspects(odd=500, deep_odd=125, margin=0.35)
         yield "an outcome that is uncertain by nature", run(probe(relation=RELATED, classes=2, suspects=uncertain))
         yield "too few samples", run(probe(relation=RELATED, suspects=suspects(deep=30, deep_odd=6)))
+        yield "inputs that are augmented anew in every epoch", run(by_a_rule(again=0), accuracy=0.8)
+        yield "a hard task, in validation too", run(by_a_rule(told=0.65), accuracy=0.8)
+        yield "clear samples that agree with their labels", run(by_a_rule(deep_odd=4), accuracy=0.8)
 
 
 def test_suspects_are_named_by_their_index() -> None:

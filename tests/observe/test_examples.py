@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from observe.conftest import WatchScript
+from sickbay.observe.examples.columns import best_column
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
 from sickbay.observe.examples.reservoir import Reservoir
-from sickbay.observe.examples.rows import WIDTH, keys_of, numbers_of, tensors_of
+from sickbay.observe.examples.rows import WIDTH, keys_of, numbers_of, table_of, tensors_of
 from sickbay.observe.keys import scattered
 
 RNG = np.random.default_rng(0)
@@ -239,3 +240,33 @@ def test_nothing_of_the_samples_reaches_the_record(script: WatchScript, tmp_path
         text = "\n".join(str(row) for table in ("facts", "events", "meta") for row in db.execute(f"SELECT * FROM {table}"))
         db.close()
         assert "123456" not in text and "1.23456" not in text
+
+
+def test_a_column_of_a_table_is_found_beside_categories() -> None:
+    rows = 600
+    y = RNG.integers(0, 2, rows)
+    table = RNG.normal(size=(rows, 5)).astype(np.float32)
+    table[:, 0] += 0.8 * y
+    table[:, 3] = np.where(y > 0, RNG.uniform(1, 5, rows), 0)
+    inputs = [torch.from_numpy(RNG.integers(0, 40, (rows, 2))), torch.from_numpy(table)]
+    found = best_column(numbers_of(inputs, np.arange(rows)), table_of(inputs), y, True)
+    assert found is not None and (found.column, found.columns) == (3, 5) and found.score > 0.99 and found.others < 0.85
+
+
+def test_labels_that_the_loss_leaves_out_are_not_counted(script: WatchScript) -> None:
+    text = """
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    with torch.no_grad():
+        model.weight.zero_()
+        model.bias.copy_(torch.tensor([0.0, 1.0, 0.0]))
+    for step in range(6):
+        x, y = torch.randn(12, 4), torch.tensor([1, 1, 2, 1] + [-100] * 8)
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    """
+    record = script(text).record
+    assert record.facts.labels is not None and record.facts.labels.histogram == (0, 18, 6)
+    np.testing.assert_allclose(record.series("accuracy/train").values, 0.75)
+    np.testing.assert_allclose(record.family("predicted_share/train").values[0], [0, 1, 0])

@@ -60,8 +60,8 @@ SHARP, SHARE_IF_SHARP = 0.6, 0.03
 """Where samples resemble one class that clearly, the clearest 60 % count, and less is certain: 0 to 1 % of them are odd in clean data sets, 5 % with 5 % of the labels replaced."""
 DEEP = 60
 CLEANER, ERRORS = 0.15, 4.0
-"""How much more of validation's labels must be told (of what there is to tell beyond the commonest class), and in standard errors. In clean pairs of training and validation data (ward,
-40 scripts) the two differ by up to 0.06, where the smaller set is mostly told less; with a third of the training labels wrong by a rule, by 0.25 and 0.6."""
+"""How much more of validation's labels must be told (of what there is to tell beyond the commonest class), and in standard errors. In some forty clean pairs of training and
+validation data of the ward the difference is at most 0.03; with three training labels in ten wrong by a rule, 0.25 to 0.6."""
 CAME_AGAIN = 0.2
 """Of the samples: none is then made anew for every epoch."""
 
