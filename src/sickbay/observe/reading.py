@@ -91,6 +91,15 @@ class Reading:
             self.behind.append(behind)
             self.live.append(live if node.output_attached and node.name not in NO_GRADIENT else 0)
 
+    def arriving(self, node: Node) -> int:
+        """Parameters that a gradient can reach from what goes into an operation."""
+        live = 0
+        for i in node.inputs:
+            live |= self.live[i]
+        for tensor in node.sources:
+            live |= self._bit(tensor)
+        return live
+
     def names(self, bits: int) -> tuple[str, ...]:
         names = []
         for i, tensor in enumerate(self.parameters):

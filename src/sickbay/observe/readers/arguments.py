@@ -12,6 +12,7 @@ _GUARDS = frozenset({"add", "radd", "clamp", "clamp_min", "clip", "clamp_", "add
 _LAYERS = frozenset(
     "linear addmm matmul mm bmm baddbmm einsum conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d bilinear batch_norm layer_norm".split()
 )
+_PRODUCTS = frozenset("matmul mm bmm baddbmm einsum".split())
 _SUMS = frozenset({"add", "radd", "iadd", "add_", "dropout"})
 _COMPLEMENTS = frozenset({"sub", "rsub"})
 
@@ -39,11 +40,16 @@ def is_raw(reading: Reading, node: Node | None) -> bool:
     """Whether a value is a layer's own output: a linear map, maybe with a bias or a shortcut added."""
     for _ in range(4):
         if node is None or node.name in _LAYERS:
-            return node is not None
+            return node is not None and (node.name not in _PRODUCTS or _of_weights(reading, node))
         if node.name not in _SUMS or any(m is None and not on for m, on in zip(node.args, node.attached, strict=True)):
             return False
         node = next((made for i in node.inputs if reading.behind[i] and (made := reading.producer(i)) is not None), None)
     return False
+
+
+def _of_weights(reading: Reading, node: Node) -> bool:
+    """A product with a weight as it is. Of two things that were both computed it may be anything: a mixture of probabilities, say."""
+    return any(on and reading.producer(i) is None for i, on in zip(node.args, node.attached, strict=True))
 
 
 def shifts(reading: Reading, node: Node) -> bool:

@@ -12,18 +12,26 @@ from sickbay.observe.syntax import grad_switched_off_at
 from sickbay.observe.trace import Node
 
 _EXITS = frozenset({"item", "numpy", "tolist", "float", "array"})
+_DRAWS = frozenset({"multinomial", "bernoulli", "poisson", "normal", "randint_like", "binomial"})
+"""Drawing at random has no gradient by nature, and scripts that draw mostly know: blamed only where nothing else is."""
 
 
 def read(reading: Reading) -> None:
-    candidates = [n for n in reading.ancestors if n.cut or n.name in NO_GRADIENT]
-    if reading.rebuilt or not any(reading.behind[n.index] & ~reading.reached for n in candidates):
+    cuts = [n for n in reading.ancestors if n.cut or n.name in NO_GRADIENT]
+    meant = [n for n in cuts if n.name not in _DRAWS]
+    if reading.rebuilt or not any(_arriving(reading, n) for n in meant):
         # The value left torch altogether and came back as a new tensor.
-        candidates += [n for n in reading.trace.nodes if n.name in _EXITS and reading.behind[n.index] and not n.shape]
-        candidates += [n for n in reading.trace.nodes if n.cut and reading.rebuilt]
-    for node in candidates:
-        lost = reading.behind[node.index] & ~reading.reached
-        if lost:
-            _add_cut(reading, node, reading.names(lost))
+        meant += [n for n in reading.trace.nodes if n.name in _EXITS and reading.behind[n.index] and not n.shape]
+        meant += [n for n in reading.trace.nodes if n.cut and reading.rebuilt]
+    found = [(n, lost) for n in meant if (lost := _arriving(reading, n))]
+    # A second cut on the same way is no cause: without it the first would still be there.
+    for node, lost in found or [(n, lost) for n in (*cuts, *meant) if (lost := reading.behind[n.index] & ~reading.reached)]:
+        _add_cut(reading, node, reading.names(lost))
+
+
+def _arriving(reading: Reading, node: Node) -> int:
+    """Parameters that the loss does not reach, and that a gradient could reach from here if the operation let it pass."""
+    return reading.arriving(node) & ~reading.reached
 
 
 def _add_cut(reading: Reading, node: Node, names: tuple[str, ...]) -> None:
