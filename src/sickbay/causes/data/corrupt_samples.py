@@ -59,6 +59,10 @@ TAIL = 0.15
 """Share of the jumps whose batch also holds values in between the ordinary and the outlying: more, and these are the end of one long tail."""
 SMALL = 0.6
 """A batch of fewer rows than this share of the usual ones has a noisier mean."""
+SLIP = 50.0
+"""Ranges beyond all others: a decimal point or unit that slipped puts values a hundred or a thousand times out, a sentinel (-999) is the same in every sample."""
+FELT = 1.5
+"""Times the usual gradient norm. Losses that grow linearly (L1, Huber, log-cosh) pull no harder at a value the farther it is out."""
 FASTER = 1.5
 """The learning rate went up by this factor within the steps before: a restart."""
 RATE_STEPS = 10
@@ -95,7 +99,8 @@ def _examine(record: Record, known: Spikes, c: Curve, spikes: Sequence[LossSpike
     outlying = [s for s in spikes if s.outliers]
     again = _again(outlying)
     if again and len(outlying) >= HALF * len(compared):
-        yield _same_outliers(known, spikes, outlying, again)
+        found = _same_outliers(known, spikes, outlying, again)
+        yield hint(found.text, found.place, found.steps) if _borne(record, outlying) else found
     elif len(outlying) >= 2 and len(outlying) >= MOST * len(compared):
         yield strong(
             f"the loss jumps at {_steps(outlying)} (to {_peak(outlying):.3g}; usual {_usual(outlying):.3g}), each time with a batch that holds a value far outside of all others: {_told(outlying)}",
@@ -119,6 +124,14 @@ def _examine(record: Record, known: Spikes, c: Curve, spikes: Sequence[LossSpike
         )
     if (again or len(outlying) >= 2) and (norms := _norms(record, outlying)):
         yield hint(norms)
+
+
+def _borne(record: Record, outlying: Sequence[LossSpike]) -> bool:
+    """Rare large values that are real, under a loss that bounds their pull: none is far enough out for a slip of units, none comes twice, and gradients do not feel them."""
+    by_sample = {_who(s, o): o for s in outlying for o in s.outliers}
+    values = [o.value for o in by_sample.values()]
+    ratio = _felt(record, outlying)
+    return len(set(values)) == len(values) and max(o.ranges for o in by_sample.values()) < SLIP and ratio is not None and ratio < FELT
 
 
 # -- which jumps count ----------------------------------------------------------------------------------------------
@@ -222,14 +235,26 @@ def _outlier(o: Outlier) -> str:
 
 
 def _norms(record: Record, spikes: Sequence[LossSpike]) -> str:
-    series = record.series("grad_norm")
-    steps = [s.step for s in spikes]
-    at, other = series.values[np.isin(series.steps, steps)], series.values[~np.isin(series.steps, steps)]
-    at, other = at[np.isfinite(at)], other[np.isfinite(other)]
+    at, other = _gradients(record, spikes)
     if not len(at) or not len(other) or np.median(at) < 2 * np.median(other):
         return ""
     clipped = " (before clipping)" if record.facts.clippings else ""
     return f"the gradient norm{clipped} is {np.median(at):.3g} at the jumps and {np.median(other):.3g} otherwise"
+
+
+def _felt(record: Record, spikes: Sequence[LossSpike]) -> float | None:
+    """How much larger gradients are at the jumps; None where that is not known, or clipping hides it."""
+    at, other = _gradients(record, spikes)
+    known = len(at) and len(other) and not record.facts.clippings and np.median(other) > 0
+    return float(np.median(at) / np.median(other)) if known else None
+
+
+def _gradients(record: Record, spikes: Sequence[LossSpike]) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient norms at the jumps and on other steps."""
+    series = record.series("grad_norm")
+    fine = np.isfinite(series.values)
+    here = np.isin(series.steps, [s.step for s in spikes])
+    return series.values[fine & here], series.values[fine & ~here]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

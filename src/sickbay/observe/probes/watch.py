@@ -31,10 +31,10 @@ PASSES = 12
 """Forward passes that an experiment may take."""
 QUICK = 0.1
 """Seconds that one experiment may always take; dearer ones wait until the run is long enough to bear them."""
-SHARE = 0.5
+SHARE = 1.0
 """...which is when they are this part of the budget for all that has been trained so far."""
-SUSPICIOUS_SHARE = 4.0
-"""...or, while the loss is suspicious, this many times the budget of what has been trained so far: some 3 steps of every hundred for once, in a run that has no use for its steps."""
+SUSPICIOUS_SHARE = 8.0
+"""...or, while the loss is suspicious, this many times the budget of what has been trained so far: some 8 steps of every hundred for once, in a run that has no use for its steps."""
 STUCK, TOO_GOOD = 0.9, 0.1
 """A loss is suspicious while it is still this part of its first value, or so soon only this part of it (an answer that is seen is learned quickly)."""
 MOST_MODELS = 4
