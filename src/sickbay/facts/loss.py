@@ -39,6 +39,10 @@ class Values:
     """...and of its log-sum-exp: zero for log-probabilities."""
 
 
+PICKS = frozenset({"gather", "take_along_dim", "masked_select"})
+"""Operations that choose some of the values: the Q-values of the actions taken, say."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """A known loss function (F.cross_entropy, nn.MSELoss...) that feeds a training loss."""
@@ -76,6 +80,11 @@ class Head:
     """Share of the targets outside these bounds."""
     unreachable: float = 0.0
     """Share of the targets' variance that lies outside these bounds: no prediction can explain it."""
+
+    @property
+    def last(self) -> Op | None:
+        """The operation that made the values of its input, whichever of them were picked."""
+        return next((op for op in self.fed_by if op.name not in PICKS), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

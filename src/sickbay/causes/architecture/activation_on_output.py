@@ -70,9 +70,9 @@ def activation_on_output(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _misses(head: Head) -> Iterator[Evidence]:
-    if head.function not in REGRESSION or head.bounds is None or head.target is None or head.unreachable < UNREACHABLE:
+    last = head.last
+    if head.function not in REGRESSION or last is None or head.bounds is None or head.target is None or head.unreachable < UNREACHABLE:
         return
-    last = head.fed_by[0]
     yield proof(
         f"{last.name}{located(last.place)} gives values {_range(head.bounds)}, and feeds {_name(head)}{located(head.called_at)} whose targets go from "
         f"{head.target.minimum:.3g} to {head.target.maximum:.3g}: {head.outside:.0%} of them, and {head.unreachable:.0%} of their variance, are out of reach",

@@ -14,7 +14,7 @@ units that are saturated before the first update), *and* a run that needs a good
 
 ## Looks like it but is not
 
-- Embeddings drawn from N(0, 1): a lookup sums nothing up. (Tied to the output layer, they do.)
+- Embeddings drawn from N(0, 1): a lookup sums nothing up. (Tied to the output layer, or multiplied with each other, they do.)
 - A normalisation right behind the layer undoes any scale.
 - Inputs of 0 to 255 give a high first loss with weights of the right size: `unscaled-input`.
 - A large first layer of a sine network or of random Fourier features, in a run that starts at a sane loss.
@@ -31,6 +31,7 @@ units that are saturated before the first update), *and* a run that needs a good
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -72,7 +73,7 @@ RAILS = 0.5
 def init_too_large(record: Record, signs: Signs) -> Iterator[Evidence]:
     large = [s for s in starts(record) if s.gain > LARGE and not s.normalised]
     if not large:
-        yield from _recurrent(record, signs)
+        yield from _factors(record) or _recurrent(record, signs)
         return
     wild, saturated, trouble = _wild(record), _saturated(record), stuck(signs)
     unsolved = trouble is not None or not solved(record, SOLVED)
@@ -137,6 +138,27 @@ def _saturated(record: Record) -> str:
         return ""
     at_rails = [name for name, share in zip(family.names, family.values[0], strict=True) if np.isfinite(share) and share > RAILS]
     return listed(at_rails, 2)
+
+
+def _factors(record: Record) -> list[Evidence]:
+    """Embeddings whose inner product is the prediction (matrix factorisation): there the lookup does sum up."""
+    tables = [w for w in record.facts.weights if w.layer_kind == "Embedding" and w.trainable and len(w.shape) == 2 and w.shape[1] > 1 and w.rms > 0]
+    for head in (h for loss in record.facts.losses for h in loss.heads):
+        names = [op.name for op in head.fed_by]
+        product = any(a == "sum" and b in ("mul", "rmul") for a, b in itertools.pairwise(names)) or bool({"bmm", "einsum"} & set(names[:2]))
+        pair = next(((a, b) for a, b in itertools.combinations(tables, 2) if a.shape[1] == b.shape[1]), None)
+        if not product or pair is None or head.target is None or head.input is None:
+            continue
+        a, b = pair
+        size = a.rms * b.rms * a.shape[1] ** 0.5
+        wild = _wild(record)
+        if wild is not None and size > LARGE * head.target.std and head.input.std > LARGE * head.target.std:
+            text = (
+                f"{a.name} and {b.name} start with values of size {a.rms:.2g} and {b.rms:.2g}, and the sum of {a.shape[1]} products of them is of size {size:.3g}, "
+                f"where the targets vary by {head.target.std:.3g}"
+            )
+            return [strong(text, init_place(record, a), (0, 0), size=size), wild]
+    return []
 
 
 def _recurrent(record: Record, signs: Signs) -> Iterator[Evidence]:

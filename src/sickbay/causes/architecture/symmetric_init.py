@@ -36,7 +36,7 @@ import numpy as np
 
 from sickbay.causes.evidence import first_place, located, proof, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.initial import RECURRENT, Start, init_place, rescaled, sources, starts
+from sickbay.causes.initial import RECURRENT, init_place, rescaled, sources, starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import Weight
@@ -48,6 +48,8 @@ MINIMUM_STEPS = 20
 """Units that are going to come apart do so within a few steps."""
 GATES = {"LSTM": 4, "GRU": 3, "LSTMCell": 4, "GRUCell": 3}
 """The rows of a recurrent weight are its units once for each gate: gates differ from each other even when units do not."""
+TORCHS = frozenset({"Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "GRU", "RNN", "Bilinear"})
+"""Layers that multiply no two weights of their own."""
 FEW = 4
 """At most a quarter of the units differ."""
 
@@ -101,32 +103,41 @@ def _blocked(record: Record, signs: Signs) -> Iterator[Evidence]:
     """Two zero layers in a row: neither lets a gradient through to the other."""
     family = record.family("grad_norm")
     column = {name: family.values[:, j] for j, name in enumerate(family.names)}
-    zero = [s for s in starts(record) if s.weight.rms == 0 and _never(column.get(s.weight.name))]
-    behind = [s for s in zero if s.map.after_map]
+    still = [s.weight for s in starts(record) if s.weight.rms == 0 and _never(column.get(s.weight.name))]
+    behind = {s.weight.name for s in starts(record) if s.map.after_map}
+    zero = still if any(w.name in behind for w in still) else _factors(record, column)
     trouble = stuck(signs)
-    if len(zero) < 2 or not behind or record.facts.run.steps < MINIMUM_STEPS:
+    if len(zero) < 2 or record.facts.run.steps < MINIMUM_STEPS:
         return
-    names = " and ".join(s.weight.name for s in _ends(zero))
+    first = init_place(record, zero[0])
+    measured = int(np.isfinite(column[zero[0].name]).sum())
     yield proof(
-        f"{names} start at zero{located(init_place(record, zero[0].weight))}, and their gradient was exactly zero on all {len(family.steps)} steps that "
+        f"{zero[0].name} and {zero[-1].name} start at zero{located(first)}, and their gradient was exactly zero on all {measured} steps that "
         "were measured: each blocks the other's",
-        init_place(record, zero[0].weight),
+        first,
         weights=len(zero),
     )
     if trouble is not None:
         yield strong(trouble.text, steps=trouble.steps)
 
 
-def _ends(zero: Sequence[Start]) -> tuple[Start, Start]:
-    return zero[0], zero[-1]
+def _factors(record: Record, column: dict[str, np.ndarray]) -> list[Weight]:
+    """Two zero matrices of one module that are multiplied with each other (low-rank adapters): their shapes share the inner dimension."""
+    zero = [w for w in record.facts.weights if w.trainable and w.rms == 0 and len(w.shape) == 2 and _never(column.get(w.name), 2)]
+    for a in zero:
+        for b in zero:
+            same = a.name.rpartition(".")[0] == b.name.rpartition(".")[0]
+            if a is not b and same and a.layer_kind not in TORCHS and (a.shape[0] == b.shape[1] or a.shape[1] == b.shape[0]):
+                return [a, b]
+    return []
 
 
-def _never(gradients: np.ndarray | None) -> bool:
+def _never(gradients: np.ndarray | None, times: int = 3) -> bool:
     """Gradients were measured several times, and never was there any."""
     if gradients is None:
         return False
     seen = gradients[np.isfinite(gradients)]
-    return len(seen) >= 3 and not seen.any()
+    return len(seen) >= times and not seen.any()
 
 
 def _copies(record: Record, weights: Sequence[Weight]) -> Iterator[Evidence]:

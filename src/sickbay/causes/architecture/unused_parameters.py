@@ -39,6 +39,8 @@ from sickbay.signs import Signs
 
 SHARE = 0.1
 MINIMUM_STEPS = 50
+LOST = ("chance-level", "flat-loss")
+"""Where a model learns nothing at all, a layer that is never called may be what it lacks, however small (a table of positions)."""
 
 
 @cause(
@@ -46,11 +48,12 @@ MINIMUM_STEPS = 50
     level="architecture",
     title="layers are built but never used",
     why="The model that trains is smaller than the one that was written; what these layers were meant to add is missing.",
-    explains={"early-plateau"},
+    explains={"early-plateau", "chance-level", "flat-loss", "slow-descent"},
 )
 def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
     unused = _unused(record)
-    if unused and size(unused) > SHARE * size(held(record)) and record.facts.run.steps >= MINIMUM_STEPS:
+    lost = bool(unused) and signs.has(*LOST) and not signs.has("update-ratio-low", "update-ratio-high") and not any(p.called for p in unused)
+    if unused and (size(unused) > SHARE * size(held(record)) or lost) and record.facts.run.steps >= MINIMUM_STEPS:
         layers = list(dict.fromkeys(p.layer or p.name for p in unused))
         how = (
             f"took part in none of {record.facts.run.forwards:,} forward passes"

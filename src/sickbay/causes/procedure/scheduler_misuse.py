@@ -35,6 +35,7 @@ Step it where its numbers count: after the loop over batches for epochs, right a
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -67,6 +68,9 @@ OVERRUN = 1.2
 RISEN = 0.3
 LONG_CYCLES = 2.5
 """Beyond two and a half half-waves a cosine that goes up again may be meant as a cycle."""
+
+SCORE = re.compile(r"(?<![a-z])(?:acc|accuracy|f1|auc|auroc|iou|miou|dice|map|score|r2|reward|precision|recall|psnr|ssim|bleu)(?![a-z])", re.IGNORECASE)
+"""Names of numbers that are better the higher they are."""
 
 
 @cause(
@@ -260,12 +264,20 @@ def _wrong_way(record: Record, s: Scheduler) -> Iterator[Evidence]:
     accuracy = record.series("accuracy/eval").values
     sank = s.metric_last < 0.7 * s.metric_first and s.metric_highest <= 1.05 * s.metric_first
     is_accuracy = len(accuracy) > 0 and any(abs(s.metric_last / scale - accuracy[-1]) < 0.005 for scale in (1.0, 100.0))
+    is_accuracy |= learned and s.metric_lowest > 0.95 * s.metric_first and bool(SCORE.search(_given(record, s)))
     if (s.mode == "max" and sank and learned) or (s.mode == "min" and is_accuracy and s.metric_last > s.metric_first):
         yield proof(
             f"ReduceLROnPlateau(mode={s.mode!r}) is given a number that went from {s.metric_first:.3g} to {s.metric_last:.3g} as training improved: "
             f"read the wrong way round, it cut the rate from {np.max(rates):.3g} to {rates[-1]:.3g}",
             s.built_at or s.stepped_at,
         )
+
+
+def _given(record: Record, s: Scheduler) -> str:
+    """What its step is given, as the user calls it."""
+    source = source_at(record, s.stepped_at)
+    calls = source.calls("step", line=s.stepped_at.line) if source is not None and s.stepped_at is not None else []
+    return " ".join(ast.unparse(a) for c in calls for a in (*c.args, *(k.value for k in c.keywords))).replace("_", " ")
 
 
 def _up_again(record: Record, s: Scheduler) -> Iterator[Evidence]:

@@ -72,7 +72,7 @@ SPARSE = 0.2
         "flat-loss", "early-plateau", "slow-descent", "chance-level", "diverging-loss", "val-flat-from-start", "val-rising", "small-gradients",
         "lr-too-low", "lr-too-high", "overfitting", "vanishing-gradient", "dead-relu", "dead-units", "gradient-growth-with-depth", "update-ratio-high",
         "gradient-decay-with-depth", "update-ratio-low", "oscillating-loss", "loss-spikes", "gradient-spike", "under-capacity", "nonfinite-loss",
-        "saturated-units", "shape-broadcast", "logits-to-probability-loss", "lr-decayed-too-soon",
+        "nonfinite-gradient", "saturated-units", "shape-broadcast", "logits-to-probability-loss", "lr-decayed-too-soon",
     },
     cure="right-loss",
 )  # fmt: skip
@@ -109,9 +109,12 @@ def _one_column(head: Head) -> Iterator[Evidence]:
 
 
 def _binary(head: Head, target: Values) -> Iterator[Evidence]:
-    if head.function != "binary_cross_entropy_with_logits" or head.reduction not in ("mean", "sum") or head.weighted:
+    if head.function != "binary_cross_entropy_with_logits":
         return
-    if target.minimum < 0 or target.maximum > 1:
+    every = head.reduction in ("mean", "sum") and not head.weighted
+    measured = not target.whole and target.minimum < 0 and target.maximum > 1
+    """On both sides of 0 to 1, with fractions: no mark of what a mask leaves out later."""
+    if (every and (target.minimum < 0 or target.maximum > 1)) or measured:
         yield proof(
             f"the targets of binary_cross_entropy_with_logits{located(head.called_at)} go from {target.minimum:.3g} to {target.maximum:.3g}; it is made for 0 to 1, "
             "and outside of that it has no lower end",

@@ -99,10 +99,11 @@ def with_values(head: facts.Head, given: torch.Tensor | None, target: torch.Tens
 
 
 def _bounds(head: facts.Head) -> tuple[float, float] | None:
-    low, high = BOUNDS.get(head.fed_by[0].name, (None, None)) if head.fed_by else (None, None)
-    if low is None or high is None or head.input is None or not low <= head.input.minimum <= head.input.maximum <= high:
+    last = head.last
+    low, high = BOUNDS.get(last.name, (None, None)) if last is not None else (None, None)
+    if last is None or low is None or high is None or head.input is None or not low <= head.input.minimum <= head.input.maximum <= high:
         # Without a look, only those whose range no setting changes.
-        return (low, high) if low is not None and high is not None and head.input is None and head.fed_by[0].name in _FIXED else None
+        return (low, high) if last is not None and low is not None and high is not None and head.input is None and last.name in _FIXED else None
     return low, high
 
 
