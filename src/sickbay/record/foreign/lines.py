@@ -1,0 +1,144 @@
+"""What one line of printed text means: where its numbers stand, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from sickbay.record.foreign.batches import Span
+from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
+from sickbay.record.foreign.patterns import (
+    AVERAGED,
+    BAR,
+    COUNTED,
+    EPOCH,
+    EXTREME,
+    HINT,
+    MARK,
+    NUMBERED,
+    PAIR,
+    PAIRED,
+    POSSESSIVE,
+    RESULTS,
+    RESULTS_NAMES,
+    STAMP,
+    STEP,
+    SUMMARY,
+    TWICE,
+)
+
+MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm"})
+
+
+@dataclass
+class Plan:
+    """What lines of one kind mean: where their numbers stand."""
+
+    spans: dict[str, Span] = field(default_factory=dict)
+    """Of each name, axes included."""
+    told: bool = False
+    """Whether there is anything of a curve in it."""
+    heading: str = ""
+    """The phase that such a line announces for those below it."""
+    bar: tuple[Span, Span | None] | None = None
+    """How far a bar has come, and of how much (of a hundred)."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether it says where the lines below it belong."""
+        return bool(self.heading) or "epoch" in self.spans
+
+
+def understand(line: str, heading: str) -> Plan:
+    """What a line means, given the phase that the lines above it have announced."""
+    plan = Plan()
+    if found := NUMBERED.match(line):
+        return Plan({"step": found.span(1), "train loss" if found[2].lower() == "train" else "val loss": found.span(3)}, told=True)
+    if found := AVERAGED.match(line):
+        return Plan({"step": found.span(1), "loss": found.span(2)}, told=True)
+    if found := RESULTS.match(line):
+        return Plan({name: found.span(i + 1) for i, name in enumerate(RESULTS_NAMES)}, told=True)
+    if not HINT.search(line):
+        plan.heading = _announced(line)
+        return plan
+    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line))
+    if found := BAR.search(line):
+        plan.bar = (found.span(3), None) if found[3] else (found.span(1), found.span(2))
+    line = _axes(line, plan.spans)
+    if SUMMARY.search(line) and not plan.spans:
+        return plan
+    phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
+    for match in PAIR.finditer(line):
+        while marks and marks[0][0] <= match.start():
+            phase = marks.pop(0)[1]
+        name = _name(match[1], phase)
+        if name is None or name in plan.spans:
+            continue
+        plan.spans[name] = match.span(2)
+        phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
+        plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
+    if not plan.told:
+        plan.heading = _announced(line)
+    return plan
+
+
+def _axes(line: str, spans: dict[str, Span]) -> str:
+    """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
+    if found := PAIRED.match(line) or TWICE.search(line):
+        spans |= {"epoch": found.span(1), "step": found.span(2)}
+        line = _blank(line, found)
+    elif found := EPOCH.search(line):
+        spans["epoch"] = found.span(1)
+        if found[2]:
+            spans["step"] = found.span(2)
+        line = _blank(line, found)
+    if found := STEP.search(line):
+        spans.setdefault("step", found.span(1))
+        line = _blank(line, found)
+    if "step" not in spans and (found := COUNTED.search(line)):
+        spans["step"] = found.span(1) if found[1] else found.span(3)
+        line = _blank(line, found)
+    return line
+
+
+def _blank(line: str, found: re.Match[str]) -> str:
+    """The line without what was found, just as long; a mark keeps the words on both sides apart."""
+    return line[: found.start()] + ";".ljust(found.end() - found.start()) + line[found.end() :]
+
+
+def _phase(line: str, heading: str) -> str:
+    """Whose numbers a line holds, by its first words up to the first number."""
+    begin = re.split(r"[-+]?\d", line.replace(";", " ").strip(" -*=|[]#>"), maxsplit=1)[0]
+    first = set(words(begin)[:6])
+    if EVAL & first and not TRAIN & first:
+        return "eval"
+    return "train" if TRAIN & first else heading
+
+
+def _announced(line: str) -> str:
+    """ "--- Validation ---" and "Eval epoch: 4" hold for the lines below them."""
+    said = set(words(line[:200]))
+    if len(said) > 4 or any(ch.isdigit() for ch in line):
+        return ""
+    return "eval" if EVAL & said else "train" if TRAIN & said else ""
+
+
+def _name(label: str, phase: str) -> str | None:
+    """The name of a number from the words before it: as many of them as mean something together."""
+    parts = label.replace("(", " ").replace(")", " ").split()
+    if EXTREME & {p.lower() for p in parts}:
+        return None
+    said = set(words(label))
+    phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
+    for k in range(len(parts)):
+        name = " ".join(parts[k:])
+        m = meaning(name)
+        shorter = meaning(" ".join(parts[k + 1 :])) if k + 1 < len(parts) else None
+        if m.kind == "other" or (k == 0 and len(parts) > 2 and m.part and m.part != "loss-like" and shorter and shorter.kind == m.kind):
+            continue
+        if m.kind in ("step", "epoch"):
+            return None
+        if m.phase == "" and phase and m.kind in ("loss", "accuracy", "metric"):
+            return f"{'val' if phase == 'eval' else 'train'} {name}"
+        return name
+    return None
