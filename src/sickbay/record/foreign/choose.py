@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sickbay.errors import LogError
-from sickbay.record.foreign.names import Meaning, Phase, meaning, words
+from sickbay.record.foreign.names import SPREAD, Meaning, Phase, meaning
 from sickbay.record.foreign.sheet import Sheet
 
 ENOUGH_EPOCHS = 8
@@ -21,7 +21,7 @@ ALIASES = {
 }  # fmt: skip
 """What may stand on the left of --map NAME=COLUMN."""
 SERIES = frozenset(ALIASES.values())
-RIVALS = (frozenset({"d", "disc", "discriminator", "critic", "dis"}), frozenset({"g", "gen", "generator", "actor", "policy"}))
+RIVALS = (frozenset("d disc discriminator critic dis v vf value q qf".split()), frozenset("g gen generator actor policy pi pg".split()))
 
 
 @dataclass
@@ -64,7 +64,9 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
     choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
     norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
     choice.series |= {"grad_norm": (norms[0],)} if norms else {}
-    if rewards := sorted((n for n, m in told.items() if m.kind == "reward"), key=lambda n: (told[n].order, -len(sheet.columns[n]))):
+    if rewards := sorted(
+        (n for n, m in told.items() if m.kind == "reward"), key=lambda n: (told[n].order >= SPREAD, -len(sheet.columns[n]), told[n].order)
+    ):
         choice.series["reward"] = (rewards[0],)
         choice.contested = True
     single = next((n for n in sheet.columns if n.lower() == "value"), None)
@@ -81,7 +83,7 @@ def _told(sheet: Sheet, name: str) -> Meaning:
         "eval"
         if sheet.phases.get(name) == "eval"
         else "train"
-        if m.kind == "loss" or sheet.phases.get(name) == "train" or (m.part == "loss-like" and _has_twin(sheet, name))
+        if m.kind == "loss" or sheet.phases.get(name) == "train" or m.part == "loss-like"
         else _metric_phase(sheet, name)
     )
     return Meaning(m.kind, phase, m.part, m.grain, m.order)
@@ -91,14 +93,12 @@ def _metric_phase(sheet: Sheet, name: str) -> Phase:
     """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss."""
     if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
         return "train"
-    beside = next((c for n, c in sheet.columns.items() if meaning(n).kind == "loss" and meaning(n).phase != "eval"), None)
+    beside = next((c for n, c in sheet.columns.items() if _is_loss(meaning(n)) and meaning(n).phase != "eval"), None)
     return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
 
 
-def _has_twin(sheet: Sheet, name: str) -> bool:
-    """Whether the same thing is measured on validation data too: then the one that does not say where is on training data."""
-    own = set(words(name))
-    return any(meaning(other).phase == "eval" and own <= set(words(other)) for other in sheet.columns)
+def _is_loss(m: Meaning) -> bool:
+    return m.kind == "loss" or m.part == "loss-like"
 
 
 def _axis(sheet: Sheet, told: Mapping[str, Meaning], kind: str) -> str | None:

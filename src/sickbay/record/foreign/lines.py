@@ -10,11 +10,16 @@ from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
 from sickbay.record.foreign.patterns import (
     AVERAGED,
     BAR,
+    BOTH,
+    CLOSED,
     COUNTED,
+    DETECTION,
     EPOCH,
     EXTREME,
     HINT,
+    LEADING,
     MARK,
+    NUMBER,
     NUMBERED,
     PAIR,
     PAIRED,
@@ -24,10 +29,13 @@ from sickbay.record.foreign.patterns import (
     STAMP,
     STEP,
     SUMMARY,
+    TRANSLATION,
     TWICE,
 )
 
-MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm"})
+MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm", "reward"})
+WIDE = str.maketrans("：，；（）", ":,;()")
+"""As Chinese and Japanese write them."""
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Plan:
     """The phase that such a line announces for those below it."""
     bar: tuple[Span, Span | None] | None = None
     """How far a bar has come, and of how much (of a hundred)."""
+    nameless: bool = False
+    """A bar that does not say whether it is about training or validation."""
 
     @property
     def moves(self) -> bool:
@@ -58,16 +68,25 @@ def understand(line: str, heading: str) -> Plan:
         return Plan({"step": found.span(1), "loss": found.span(2)}, told=True)
     if found := RESULTS.match(line):
         return Plan({name: found.span(i + 1) for i, name in enumerate(RESULTS_NAMES)}, told=True)
+    if found := DETECTION.match(line):
+        return Plan({"epoch": found.span(1), **_summands(line, found.span(2))}, told=True, bar=_bar(line))
     if not HINT.search(line):
         plan.heading = _announced(line)
         return plan
-    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line))
-    if found := BAR.search(line):
-        plan.bar = (found.span(3), None) if found[3] else (found.span(1), found.span(2))
+    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line.translate(WIDE)))
+    if found := TRANSLATION.match(line):
+        named = {f"loss {m[1]}": m.span(2) for m in PAIR.finditer(line, found.end())}
+        return Plan({"epoch": found.span(1), "step": found.span(2), **named}, told=bool(named))
+    plan.bar = _bar(line)
     line = _axes(line, plan.spans)
     if SUMMARY.search(line) and not plan.spans:
         return plan
     phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
+    if found := BOTH.search(line):
+        what = found[1] or found[2]
+        plan.spans |= {f"train {what}": found.span(3), f"val {what}": found.span(4)}
+        plan.told = True
+        line = _blank(line, found)
     for match in PAIR.finditer(line):
         while marks and marks[0][0] <= match.start():
             phase = marks.pop(0)[1]
@@ -79,7 +98,24 @@ def understand(line: str, heading: str) -> Plan:
         plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
     if not plan.told:
         plan.heading = _announced(line)
+    plan.nameless = bool(plan.bar) and CLOSED.match(line) is not None and all(meaning(n).phase == "" for n in plan.spans)
     return plan
+
+
+def _bar(line: str) -> tuple[Span, Span | None] | None:
+    if (found := BAR.search(line)) is not None:
+        return (found.span(3), None) if found[3] else (found.span(1), found.span(2))
+    found = CLOSED.match(line)
+    return (found.span(1), found.span(2)) if found is not None else None
+
+
+def _summands(line: str, span: Span) -> dict[str, Span]:
+    """The losses of a detector; where the last is the sum of those before it, the others are left out."""
+    spans = [(m.start() + span[0], m.end() + span[0]) for m in re.finditer(NUMBER, line[slice(*span)], re.IGNORECASE)]
+    *parts, total = [float(line[a:b]) for a, b in spans]
+    if len(parts) > 2 and abs(sum(parts) - total) < 0.01 * abs(total):
+        return {"train/loss": spans[-1]}
+    return {f"train/part{i}_loss": at for i, at in enumerate(spans)}
 
 
 def _axes(line: str, spans: dict[str, Span]) -> str:
@@ -98,6 +134,9 @@ def _axes(line: str, spans: dict[str, Span]) -> str:
     if "step" not in spans and (found := COUNTED.search(line)):
         spans["step"] = found.span(1) if found[1] else found.span(3)
         line = _blank(line, found)
+    if not spans and (found := LEADING.match(line)):
+        spans["step"] = found.span(1)
+        line = _blank(line, found)
     return line
 
 
@@ -108,7 +147,7 @@ def _blank(line: str, found: re.Match[str]) -> str:
 
 def _phase(line: str, heading: str) -> str:
     """Whose numbers a line holds, by its first words up to the first number."""
-    begin = re.split(r"[-+]?\d", line.replace(";", " ").strip(" -*=|[]#>"), maxsplit=1)[0]
+    begin = re.split(r"[-+]?\d", re.sub(r"^[^A-Za-z]+", "", line.replace(";", " ")), maxsplit=1)[0]
     first = set(words(begin)[:6])
     if EVAL & first and not TRAIN & first:
         return "eval"
@@ -126,9 +165,9 @@ def _announced(line: str) -> str:
 def _name(label: str, phase: str) -> str | None:
     """The name of a number from the words before it: as many of them as mean something together."""
     parts = label.replace("(", " ").replace(")", " ").split()
-    if EXTREME & {p.lower() for p in parts}:
-        return None
     said = set(words(label))
+    if EXTREME & {p.lower() for p in parts} or (TRAIN & said and EVAL & said):
+        return None  # of the whole run, or of both phases: whose it is cannot be told
     phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
     for k in range(len(parts)):
         name = " ".join(parts[k:])

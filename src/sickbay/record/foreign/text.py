@@ -16,7 +16,7 @@ from sickbay.record.foreign.batches import Batch, Span, columns
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.lines import Plan, understand
 from sickbay.record.foreign.names import meaning
-from sickbay.record.foreign.patterns import ANSI
+from sickbay.record.foreign.patterns import ANSI, BACKWARDS
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 
@@ -65,6 +65,8 @@ class _Reader:
     def __init__(self) -> None:
         self.epoch: float | None = None
         self.heading = ""
+        self.total: int | None = None
+        """Of how much the first nameless bar of this epoch was: training comes first, validation is of another length."""
         self.plans: dict[tuple[str, str], Plan] = {}
 
     def quick(self, block: str, sheet: Sheet) -> bool:
@@ -102,17 +104,30 @@ class _Reader:
         if epoch is not None and epoch != self.epoch:
             self.heading = ""
             self.epoch = epoch
+            self.total = None
 
     def rows(self, line: str) -> Iterator[tuple[bool, dict[str, float]]]:
         """Rows of one line, each with whether it is final (no bar that was still on its way)."""
         if "\x1b" in line:
             line = ANSI.sub("", line)
+        line = BACKWARDS.sub(r" \1", line)
         parts = [p for p in re.split(r"[\r\x08]+", line) if p.strip()] if "\r" in line or "\x08" in line else [line]
         for i, part in enumerate(parts):
             part = part[:LONGEST]
             plan = self._plan(part)
-            if cells := self._follow(plan, part):
+            cells = self._follow(plan, part)
+            if cells and plan.nameless and plan.bar and plan.bar[1]:
+                cells = self._named(cells, int(part[slice(*plan.bar[1])]))
+            if cells:
                 yield i == len(parts) - 1 and not (plan.bar and _under_way(part, plan.bar)), cells
+
+    def _named(self, cells: dict[str, float], total: int) -> dict[str, float]:
+        """The second bar of an epoch, of another length than the first, is about validation."""
+        if self.total is None:
+            self.total = total
+        if total == self.total:
+            return cells
+        return {name if name in ("epoch", "step") else f"val {name}": value for name, value in cells.items()}
 
     def _plan(self, line: str) -> Plan:
         key = line.translate(ALIKE), self.heading
