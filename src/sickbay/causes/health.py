@@ -10,11 +10,14 @@ from sickbay.causes.shapes import first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import curve, end, start
+from sickbay.signs.curves import curve, end, level, start
 from sickbay.signs.losses import adversarial, supervised, training_losses
 
 ENOUGH_STEPS = 100
 """A classifier may sit at chance for its first steps; after a hundred it should have left."""
+
+FEW = 30
+"""So few values of a log are told as they are; of more, the level at the start and at the end."""
 
 LOOK_AT = {
     "nonfinite-loss": "look at the operation that was first not finite (logarithm, square root, division, exponential)",
@@ -99,7 +102,8 @@ def _losses(record: Record) -> str:
         ends = ", ".join(f"{end(c).value:.3g}" for c, _ in curves[:3])
         return f"{len(curves)} losses hold each other in check over {over} (last {ends})"
     c, _ = max(curves, key=lambda pair: len(pair[0]))
-    first, last = start(c), end(c)
+    few = record.facts.log is not None and len(c) < FEW
+    first, last = (level(c.values[:1], 0.0), level(c.values[-1:], 0.0)) if few else (start(c), end(c))
     verb = "fell" if last.value < first.value - 2 * (first.error + last.error) else "went"
     return f"loss {verb} from {first.value:.3g} to {last.value:.3g} over {over}"
 

@@ -32,6 +32,7 @@ from sickbay.signs.losses import adversarial, judged_losses, training_losses
 FEWEST = 3
 STILL_FALLING = 0.3
 ROSE = 0.2
+HANDFUL, LOWER = 8, 0.03
 BY_SIGN = {
     "nonfinite-loss": "diverged-nan",
     "diverging-loss": "diverged-nan",
@@ -76,9 +77,14 @@ def _falls(record: Record) -> bool:
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]
     if not curves:
-        return any(fell(c) for c in _alone(record)) and turned_alone(record) is None
+        return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
+
+
+def _lower(c: Curve) -> bool:
+    """Of a handful of values, in which there is no telling noise from descent: the last is lower than the first."""
+    return len(c) < HANDFUL and float(c.values[-1]) < (1 - LOWER) * float(c.values[0])
 
 
 def turned_alone(record: Record) -> Curve | None:

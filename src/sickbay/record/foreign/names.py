@@ -24,7 +24,9 @@ FILLERS = frozenset(
 LOSS = frozenset("loss losses".split())
 NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
 """A loss scale or weight is a setting."""
-LOSS_LIKE = frozenset("cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err".split())
+LOSS_LIKE = frozenset(
+    "cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err wer cer mape smape".split()
+)
 """Taken for the loss only where nothing is called a loss."""
 PERPLEXITY = frozenset({"ppl", "perplexity"})
 LAST_RESORT = 9
@@ -45,7 +47,7 @@ SPREAD = 10
 PREFERENCES = frozenset("chosen rejected margin margins accuracies".split())
 """Rewards in preference tuning (DPO) are parts of a supervised loss."""
 METRICS = frozenset(
-    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 score mrr ndcg kappa mcc".split()
+    "map map50 f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim r2 score mrr ndcg kappa mcc cos cosine similarity".split()
 )
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")

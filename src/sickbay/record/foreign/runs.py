@@ -65,7 +65,7 @@ def _first_row(sheet: Sheet, choice: Choice, before: int, after: int) -> int:
 
 
 def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
-    for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "reward"):
+    for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "score/eval", "score/train", "reward"):
         if name in choice.series:
             return sheet.columns[choice.series[name][0]].arrays()
     return np.empty(0, np.int64), np.empty(0)
