@@ -35,6 +35,9 @@ SHORT = {
     "a rise that is small beside what is won": (LOW, [0.31, 0.24, 0.19, 0.170, 0.171, 0.172, 0.173, 0.174], "healthy"),
     "far above and all over the place": ([2.3, 1.4, 0.9, 0.5, 0.28, 0.15, 0.08, 0.05], [4.6, 4.5, 2.4, 1.9, 2.7, 2.5, 2.6, 5.0], "overfitting"),
     "validation to its last digit": ([0.14, 0.10, 0.18, 0.09], [0.3732, 0.3732, 0.3732, 0.3732], "flat-not-learning"),
+    "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
+    "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
+    "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 
@@ -70,3 +73,9 @@ def test_a_training_loss_of_two_values_is_no_curve(tmp_path: Path) -> None:
     train[[20, 50]] = 3.0, 2.0
     diagnosis = judged(tmp_path, **{"Train loss": train, "Valid MSE": 5 * np.exp(-np.arange(60) / 10) + 1})
     assert diagnosis.shapes[0] == "healthy", diagnosis.reason
+
+
+def test_a_schedule_that_has_ended_was_not_cut_short(tmp_path: Path) -> None:
+    falling = np.linspace(3.0, 2.0, 20)
+    assert judged(tmp_path, train_loss=falling, lr=np.full(20, 1e-3)).shapes[0] == "underfitting-short-training"
+    assert judged(tmp_path, train_loss=falling, lr=np.linspace(1e-3, 1e-5, 20)).shapes[0] == "healthy"

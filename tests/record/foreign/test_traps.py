@@ -216,6 +216,11 @@ def test_what_is_no_log_is_refused_with_a_reason(content: bytes, said: str, tmp_
         read_text(content, tmp_path)
 
 
+def test_a_state_in_which_nothing_was_logged_yet(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="log_history is empty"):
+        read_text(hf([]), tmp_path)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="there is no file"):
         read_logs([tmp_path / "nothing.csv"])
