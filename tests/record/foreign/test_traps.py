@@ -332,6 +332,17 @@ def test_tables_drawn_for_people(head: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(20)) + 1, atol=1e-5)
 
 
+def test_a_table_of_classes_below_the_log_is_no_run(tmp_path: Path) -> None:
+    log = "epoch     train_loss  valid_loss  accuracy  time\n" + "".join(
+        f"{i}    {v:.6f}   {v + 1:.6f}   0.5   00:12\n" for i, v in enumerate(falling(9))
+    )
+    classes = "\nEvaluating..\n      precision    recall  f1-score   support\n\n" + "".join(
+        f"  {i}   0.61   0.6{i}   0.61   1000\n" for i in range(9)
+    )
+    (record,) = read_text(log + classes, tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(9), atol=1e-5)
+
+
 VALUES = falling(30)
 LAID_OUT = {
     "an index without a name": table(["", "epoch", "train_loss", "val_loss"], [[i, i, v, v + 1] for i, v in enumerate(VALUES)]),

@@ -80,9 +80,9 @@ def _memorised(n: Mapping[str, float]) -> bool:
 
 def _turns(signs: Signs, *, logged: bool) -> list[Sign]:
     def memorised(n: Mapping[str, float]) -> bool:
-        # A log's first evaluation often comes after a whole epoch, when all that generalises has been learned already.
-        learned = n["won"] > LEARNED * (n["best"] + n["won"]) or (logged and n["end"] > (1 + CLEAR_RISE) * n["best"])
-        return "steady" in n or (learned and n["train_end"] < (APART_IN_LOGS if logged else APART) * n["end"])
+        if logged:  # its first evaluation often comes after a whole epoch, when all that generalises has been learned already
+            return "steady" in n or n["train_end"] < APART_IN_LOGS * n["end"] or n["end"] > (1 + CLEAR_RISE) * n["best"]
+        return n["won"] > LEARNED * (n["best"] + n["won"]) and n["train_end"] < APART * n["end"]
 
     return [s for s in signs.named("val-rising") if memorised(s.numbers) and not (logged and _elsewhere(s, signs))]
 

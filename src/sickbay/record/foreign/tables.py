@@ -24,6 +24,7 @@ from sickbay.record.foreign.tidy import Sorter
 FORMAT = "CSV table"
 SEPARATORS = (",", ";", "\t", "|", " ")
 QUICK = 50
+OTHER = 3
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
@@ -122,6 +123,8 @@ class _Reader:
         self.silent: dict[str, int] = {}
         """Columns without any number, with how many blocks they were tried in."""
         self.sorter = Sorter.of(found.names)
+        self.ended = False
+        """Below the header of a table about something else."""
 
     def block(self, lines: list[str]) -> None:
         lines = [x for x in lines if x]
@@ -129,10 +132,15 @@ class _Reader:
             return
         rows = self._rows(lines)
         while rows:
-            at = next((i for i, row in enumerate(rows) if self._names_columns(row)), None) if self._may_hold_header(rows) else None
-            self._columns(rows[:at])
+            at = next((i for i in range(len(rows)) if self._begins(rows, i)), None) if self._may_hold_header(rows) else None
+            if not self.ended:
+                self._columns(rows[:at])
             if at is None:
                 return
+            self.ended = not self._names_columns(rows[at])
+            if self.ended:
+                rows = rows[at + 1 :]
+                continue
             self.names = _unique([c.strip() for c in rows[at]])
             self.sorter = Sorter.of(self.names)
             self.silent.clear()
@@ -179,6 +187,15 @@ class _Reader:
             tuple(cells) == self.names
             or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2)
         )
+
+    def _begins(self, rows: list[list[str]], i: int) -> bool:
+        """Whether this row heads a table: one like this, or (in text that is parted by spaces) one of other things, such as the precision of each class."""
+        if self._names_columns(rows[i]):
+            return True
+        if self.separator != " " or i + 1 >= len(rows) or len(rows[i]) < OTHER or any(parse(c) is not None for c in rows[i]):
+            return False
+        below = rows[i + 1]
+        return len(below) in (len(rows[i]), len(rows[i]) + 1) and sum(parse(c) is not None for c in below) >= len(rows[i])
 
     def _columns(self, rows: list[list[str]]) -> None:
         width = len(self.names)
