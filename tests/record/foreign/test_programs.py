@@ -79,6 +79,7 @@ REWARDS: dict[str, Callable[[int], str]] = {
     ),
     "older boxes": lambda e: f"----------\n| eplenmean | 3.48 |\n| eprewmean | {-val(e)} |\n| TimestepsSoFar | {1000 * e} |\n----------",
     "episodes": lambda e: f"Episode {10 * e}\tAverage reward: {-val(e)}",
+    "scores of episodes": lambda e: f"Episode {100 * e}\tAverage Score: {-val(e)}",
     "a table": lambda e: (
         "Epoch\tAverageEpRet\tStdEpRet\tMaxEpRet\tLossPi\tLossV\tTotalEnvInteracts\n" * (e == 0)
         + f"{e}\t{-val(e)}\t3.1\t5.0\t-0.01\t{train(e)}\t{4000 * e}"

@@ -77,7 +77,7 @@ def understand(line: str, heading: str) -> Plan:
     if found := TRANSLATION.match(line):
         named = {f"loss {m[1]}": m.span(2) for m in PAIR.finditer(line, found.end())}
         return Plan({"epoch": found.span(1), "step": found.span(2), **named}, told=bool(named))
-    plan.bar = _bar(line)
+    plan.bar, episodic = _bar(line), "episode" in line.lower()
     line = _axes(line, plan.spans)
     if SUMMARY.search(line) and not plan.spans:
         return plan
@@ -91,6 +91,8 @@ def understand(line: str, heading: str) -> Plan:
         while marks and marks[0][0] <= match.start():
             phase = marks.pop(0)[1]
         name = _name(match[1], phase)
+        if name is not None and episodic and "score" in words(name):
+            name += " reward"  # what an agent scores in an episode
         if name is None or name in plan.spans:
             continue
         plan.spans[name] = match.span(2)

@@ -216,7 +216,7 @@ class _Reader:
 
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
-        if len(row) == 1 and width > 2:
+        if not row or (len(row) == 1 and width > 2):
             self.broken += 1
             return None
         if len(row) != width and not (len(row) == width + 1 and not row[-1].strip()):
