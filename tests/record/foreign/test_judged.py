@@ -40,6 +40,8 @@ SHORT = {
     "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
     "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
     "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
+    "up and down from epoch to epoch": ([0.9, 0.3, 0.8, 0.25, 0.95, 0.3, 0.7, 0.2, 0.85, 0.3], np.linspace(0.9, 0.7, 10), "oscillating"),
+    "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 
