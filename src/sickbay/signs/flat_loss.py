@@ -65,8 +65,8 @@ def _unmoved(record: Record) -> Iterator[Sign]:
     if any(fell(c) for c, _ in judged_losses(record)):
         return
     for series in record.series_like("loss/eval"):
-        if len(series) > 2 and float(np.ptp(series.values)) == 0 and series.values[0] != 0:
-            value = float(series.values[0])
+        value = float(series.values[0]) if len(series) > 2 else 0.0
+        if value != 0 and math.isfinite(value) and bool(np.all(series.values == value)):
             yield Sign(
                 name="flat-loss",
                 where=series.name,

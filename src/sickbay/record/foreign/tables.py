@@ -167,7 +167,7 @@ class _Reader:
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
         if self.separator in (" ", "|"):
-            return [split(x, self.separator) for x in lines if x.strip()]
+            return [cells for x in lines if (cells := split(x, self.separator))]
         try:
             return [row for row in csv.reader(lines, delimiter=self.separator) if row]
         except csv.Error:  # a NUL, a cell without end
@@ -216,7 +216,7 @@ class _Reader:
 
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
-        if not row or (len(row) == 1 and width > 2):
+        if len(row) == 1 and width > 2:
             self.broken += 1
             return None
         if len(row) != width and not (len(row) == width + 1 and not row[-1].strip()):

@@ -110,7 +110,8 @@ class _Reader:
         """Rows of one line, each with whether it is final (no bar that was still on its way)."""
         if "\x1b" in line:
             line = ANSI.sub("", line)
-        line = BACKWARDS.sub(r" \1", line)
+        if "\x08" in line:
+            line = BACKWARDS.sub(r" \1", line)
         parts = [p for p in re.split(r"[\r\x08]+", line) if p.strip()] if "\r" in line or "\x08" in line else [line]
         for i, part in enumerate(parts):
             part = part[:LONGEST]
