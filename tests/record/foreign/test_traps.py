@@ -69,6 +69,11 @@ def test_steps_that_begin_anew_with_each_epoch(tmp_path: Path) -> None:
     assert train_of(record)[5] == pytest.approx(2 - 0.3 - 0.1)
 
 
+def test_a_counter_that_is_no_step_makes_no_runs(tmp_path: Path) -> None:
+    (record,) = read_text("\n".join(f"it {9 - i % 2} loss {v:.5f}" for i, v in enumerate(falling(20))), tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(20), atol=1e-5)
+
+
 def test_steps_that_begin_anew_without_epochs(tmp_path: Path) -> None:
     values = falling(40)
     lines = [f"step {k * 100}/1000 loss: {values[10 * e + k]:.5f}" for e in range(4) for k in range(10)]
