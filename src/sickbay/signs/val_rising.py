@@ -29,9 +29,9 @@ TRAIN_FALLS = 0.1
 
 
 # In a log, whose values are means, a rise of a twentieth is one too if it goes on over four evaluations and more without much back and forth,
-# and takes back three tenths of what training wins in the meantime: of two smooth curves the eye says so.
+# and takes back a quarter of what training wins in the meantime: of two smooth curves the eye says so.
 SMALL_RISE = 0.05
-OF_TRAINING = 0.3
+OF_TRAINING = 0.25
 UNBROKEN = 0.8
 FEWEST = 4
 
