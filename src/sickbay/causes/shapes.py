@@ -101,9 +101,9 @@ def first_sign(signs: Signs) -> Sign | None:
 
 def _falls(record: Record) -> bool:
     """Whether there is a training loss that goes down. One that ought to and does not would have been called flat: this asks the others."""
-    if len(reward := record.series("reward")):
-        gained = curve(reward)
-        return drift(gained.values, gained.noise)[0] < 0
+    if len(record.series("reward")):
+        gained = curve(record.series("reward"))
+        return len(gained) > 0 and drift(gained.values, gained.noise)[0] < 0
     if adversarial(record):
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]

@@ -73,7 +73,7 @@ def _unmoved(record: Record) -> Iterator[Sign]:
                 steps=(int(series.steps[0]), int(series.steps[-1])),
                 strength=1.0,
                 numbers={"start": value, "end": value, "lowest": value, "noise": 0.0},
-                text=f"validation loss is {value:.6g} in each of {len(series)} evaluations, to the last digit: the weights do not move",
+                text=f"validation loss is {value:.6g} in each of {len(series)} evaluations, to the last digit, as it is when the weights do not move",
             )
 
 

@@ -53,10 +53,8 @@ class Plan:
     nameless: bool = False
     """A bar that does not say whether it is about training or validation."""
 
-    @property
-    def moves(self) -> bool:
-        """Whether it says where the lines below it belong."""
-        return bool(self.heading) or "epoch" in self.spans
+    moves: bool = False
+    """Whether it says where the lines below it belong: kept, because every line of a long log asks for it."""
 
 
 def understand(line: str, heading: str) -> Plan:

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.record.foreign.batches import Columns
+from sickbay.record.foreign.decimals import in_table
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import meaning
 from sickbay.record.foreign.sheet import Column, Sheet
@@ -148,22 +150,30 @@ class _Reader:
 
     def quick(self, block: str) -> bool:
         """Add a block of lines in which every cell is a number; False (and nothing done) if it is no such block."""
-        width, count = len(self.names), block.count("\n")
-        if self.separator not in ",;\t" or width < 2 or self.silent or block.count(self.separator) != count * (width - 1):
+        width = len(self.names)
+        if self.separator not in ",;\t" or width < 2 or self.silent:
             return False
-        if block.count(self.separator, 0, block.find("\n")) != width - 1 or "\n\n" in block:
+        numbers = in_table(block.encode(), self.separator.encode(), width)
+        if numbers is None:
+            numbers = self._from_string(block, width)
+        if numbers is None:
             return False
+        rows = np.arange(len(numbers))
+        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, len(numbers))
+        return True
+
+    def _from_string(self, block: str, width: int) -> NDArray[np.float64] | None:
+        """The same for any numbers, by numpy's own reader."""
+        count = block.count("\n")
+        if block.count(self.separator) != count * (width - 1) or block.count(self.separator, 0, block.find("\n")) != width - 1 or "\n\n" in block:
+            return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)  # so numpy says that something is no number
                 numbers = np.fromstring(block[:-1].replace("\n", self.separator), np.float64, sep=self.separator)
         except (DeprecationWarning, ValueError):
-            return False
-        if len(numbers) != count * width:
-            return False
-        rows, numbers = np.arange(count), numbers.reshape(count, width)
-        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, count)
-        return True
+            return None
+        return np.asarray(numbers.reshape(count, width)) if len(numbers) == count * width else None
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
         if self.separator in (" ", "|"):

@@ -75,28 +75,29 @@ class _Reader:
             return False
         before = self.epoch, self.heading
         batches: dict[int, tuple[Plan, Batch]] = {}
-        known = self.plans
-        count = 0
-        plan, key, said, batch = None, None, self.heading, Batch()
-        for alike, line in zip(block.translate(ALIKE).split("\n"), block.split("\n"), strict=True):
-            if alike != key or plan is None or said is not self.heading:  # most lines are like the one before
-                key, said = alike, self.heading
-                plan = known.get((alike, said)) or self._plan(line[:LONGEST])
-                if plan.bar is not None:
-                    self.epoch, self.heading = before
-                    return False
-                if plan.told:
-                    batch = (batches.get(id(plan)) or batches.setdefault(id(plan), (plan, Batch())))[1]
+        lines, alike = block.split("\n"), block.translate(ALIKE).split("\n")
+        count = i = 0
+        while i < len(lines):
+            plan = self.plans.get((alike[i], self.heading)) or self._plan(lines[i][:LONGEST])
+            if plan.bar is not None:
+                self.epoch, self.heading = before
+                return False
+            j = i + 1
             if plan.moves:
                 if "epoch" in plan.spans:
-                    self._enter(parse(line[slice(*plan.spans["epoch"])]))
+                    self._enter(parse(lines[i][slice(*plan.spans["epoch"])]))
                 self.heading = plan.heading or self.heading
+            else:
+                while j < len(lines) and alike[j] == alike[i]:  # most lines are like the one before
+                    j += 1
             if plan.told:
-                batch.rows.append(count)
-                batch.lines.append(line)
+                batch = (batches.get(id(plan)) or batches.setdefault(id(plan), (plan, Batch())))[1]
+                batch.rows.extend(range(count, count + j - i))
+                batch.lines.extend(lines[i:j])
                 if self.epoch is not None and not plan.moves:
-                    batch.epochs[count] = self.epoch
-                count += 1
+                    batch.epochs.update(dict.fromkeys(range(count, count + j - i), self.epoch))
+                count += j - i
+            i = j
         sheet.block(columns([(plan.spans, batch) for plan, batch in batches.values()]), count)
         return True
 
@@ -137,6 +138,7 @@ class _Reader:
             if len(self.plans) >= MOST_PLANS:
                 self.plans.clear()
             plan = self.plans[key] = understand(line, self.heading)
+            plan.moves = bool(plan.heading) or "epoch" in plan.spans
         return plan
 
     def _follow(self, plan: Plan, line: str) -> dict[str, float]:
