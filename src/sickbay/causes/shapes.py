@@ -73,8 +73,8 @@ def cut_short(record: Record) -> bool:
     curves = [c for c, _ in judged_losses(record)] + _alone(record)
     if not curves or len(record.series("reward")) or any(len(c) < FEWEST_OF_TWO_HALVES or c.nonfinite for c in curves):
         return False
-    rates = record.series("lr").values
-    ended = len(rates) > 1 and float(rates[-1]) < RATE_KEPT * float(np.nanmax(rates))
+    rates = curve(record.series("lr")).values
+    ended = len(rates) > 1 and float(rates[-1]) < RATE_KEPT * float(np.max(rates))
     return not ended and all(float(c.values[-1]) > REMAINS * float(c.values[0]) and _as_fast_as_ever(c) for c in curves)
 
 
