@@ -10,6 +10,9 @@ loss falls on, validation loss turns and rises.
 Validation loss rose from its best by 12 % or more (and by 6 % of all that was ever won), beyond the noise between its
 evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
+In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
+a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more.
+
 ## Looks like it but is not
 
 - A small turn at the end of a run with early stopping.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from sickbay.record.foreign.batches import Columns
 from sickbay.record.foreign.decimals import in_table
+from sickbay.record.foreign.exports import by_run
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import meaning
-from sickbay.record.foreign.sheet import Column, Sheet
+from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 from sickbay.record.foreign.tidy import Sorter
 
@@ -246,20 +247,3 @@ class _Reader:
                 places.append(i)
                 values.append(value)
         return places, values
-
-
-def by_run(sheet: Sheet) -> list[Sheet]:
-    """A W&B export holds a column per run ("calm-river-7 - train/loss"): one sheet for each run."""
-    prefixes = {n.rpartition(" - ")[0] for n in sheet.columns if " - " in n}
-    if not prefixes:
-        return [sheet]
-    shared = {n: c for n, c in sheet.columns.items() if " - " not in n}
-    return list(_parted(sheet, sorted(prefixes, key=lambda p: next(i for i, n in enumerate(sheet.columns) if n.startswith(p + " - "))), shared))
-
-
-def _parted(sheet: Sheet, prefixes: list[str], shared: dict[str, Column]) -> Iterator[Sheet]:
-    for prefix in prefixes:
-        own = {n.rpartition(" - ")[2]: c for n, c in sheet.columns.items() if n.rpartition(" - ")[0] == prefix}
-        part = Sheet("W&B export", {**shared, **own}, dict(sheet.phases), dict(sheet.notes), sheet.count, sheet.cells, sheet.thinned)
-        part.note(f"run {prefix}")
-        yield part
