@@ -36,7 +36,7 @@ from dataclasses import replace
 from sickbay.causes.coverage import not_checked
 from sickbay.causes.crashes import crash_of, killed_the_run
 from sickbay.causes.evidence import at, first_place, located, times
-from sickbay.causes.health import alarm, describe, of_curves, unclear
+from sickbay.causes.health import alarm, describe, of_curves, still_falling, unclear
 from sickbay.causes.registry import Cause, catalogue
 from sickbay.causes.shapes import shapes, told
 from sickbay.nouns import LEVELS, Certainty, Diagnosis, Effect, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Trial, Verdict
@@ -261,6 +261,8 @@ def _logged(record: Record, signs: Signs) -> tuple[Verdict, str]:
         return "undecided", "the log holds too few values to see how training goes; a dozen or more would show it"
     if shape == "unclear":
         return "undecided", unclear(record)
+    if shape == "underfitting-short-training":
+        return "undecided", still_falling(record)
     return "undecided", of_curves(record, signs)
 
 

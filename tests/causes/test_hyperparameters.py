@@ -116,7 +116,8 @@ class TestUnderfittingShortTraining(CauseTestCase):
 
 def test_a_short_log_is_no_illness() -> None:
     record = with_facts(run(steep()), log=Log(file="x", axis="step"))
-    assert diagnose(record).verdict == "healthy"
+    diagnosis = diagnose(record)
+    assert (diagnosis.verdict, diagnosis.shapes[0]) == ("undecided", "underfitting-short-training")
 
 
 def test_more_epochs_are_shown_where_their_number_stands() -> None:

@@ -10,11 +10,14 @@ from sickbay.causes.shapes import first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import curve, end, start
+from sickbay.signs.curves import Curve, Level, curve, end, level, start
 from sickbay.signs.losses import adversarial, supervised, training_losses
 
 ENOUGH_STEPS = 100
 """A classifier may sit at chance for its first steps; after a hundred it should have left."""
+
+FEW = 30
+"""So few values of a log are told as they are; of more, the level at the start and at the end."""
 
 LOOK_AT = {
     "nonfinite-loss": "look at the operation that was first not finite (logarithm, square root, division, exponential)",
@@ -71,6 +74,11 @@ def of_curves(record: Record, signs: Signs) -> str:
     return f"{sign.text}; a log does not say why: {IN_A_LOG.get(sign.name, 'watch the script with `sickbay run`')}"
 
 
+def still_falling(record: Record) -> str:
+    """What there is to say of a log that ends while the loss falls as fast as ever."""
+    return f"{_losses(record)}, and it fell to the end as fast as it did at first: the run was cut short, or its steps are small; train longer, or try a higher learning rate"
+
+
 def unclear(record: Record) -> str:
     """Why the curves of a log say nothing, and what would."""
     if len(reward := record.series("reward")):
@@ -91,7 +99,8 @@ def _losses(record: Record) -> str:
         gained = curve(reward)
         return f"the reward went from {start(gained).value:.3g} to {end(gained).value:.3g} over {steps:,} steps"
     if not curves and (alone := [c for s in record.series_like("loss/eval") if len(c := curve(s))]):
-        return f"validation loss went from {start(alone[0]).value:.3g} to {end(alone[0]).value:.3g} (training loss is not in the log)"
+        first, last = _ends(record, alone[0])
+        return f"validation loss went from {first.value:.3g} to {last.value:.3g} (training loss is not in the log)"
     if not curves:
         return f"nothing is wrong in {steps:,} steps"
     over = f"{record.facts.run.epochs:,} epochs" if record.facts.log is not None and record.facts.log.axis == "epoch" else f"{steps:,} steps"
@@ -99,9 +108,14 @@ def _losses(record: Record) -> str:
         ends = ", ".join(f"{end(c).value:.3g}" for c, _ in curves[:3])
         return f"{len(curves)} losses hold each other in check over {over} (last {ends})"
     c, _ = max(curves, key=lambda pair: len(pair[0]))
-    first, last = start(c), end(c)
+    first, last = _ends(record, c)
     verb = "fell" if last.value < first.value - 2 * (first.error + last.error) else "went"
     return f"loss {verb} from {first.value:.3g} to {last.value:.3g} over {over}"
+
+
+def _ends(record: Record, c: Curve) -> tuple[Level, Level]:
+    few = record.facts.log is not None and len(c) < FEW
+    return (level(c.values[:1], 0.0), level(c.values[-1:], 0.0)) if few else (start(c), end(c))
 
 
 def _ranges(record: Record) -> str:

@@ -11,9 +11,10 @@
 | `plateau` | sign `early-plateau` | undecided |
 | `too-short` | fewer than three values | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
+| `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
 | `healthy` | none of these | healthy |
 
-Beside the first, further shapes may hold: `underfitting-short-training` (still falling fast at the end) and `validation-easier-than-training`
+Beside the first, further shapes may hold: `underfitting-short-training` (still falling, if slower) and `validation-easier-than-training`
 (validation below training all the way) are true of many healthy runs and stand second.
 """
 
@@ -32,6 +33,13 @@ from sickbay.signs.losses import adversarial, judged_losses, training_losses
 FEWEST = 3
 STILL_FALLING = 0.3
 ROSE = 0.2
+HANDFUL, LOWER = 8, 0.03
+FEWEST_OF_TWO_HALVES = 4
+AS_FAST = 0.8
+"""A curve that levels off falls by half as much in its second half, or less; a straight line by as much."""
+REMAINS = 0.3
+RATE_KEPT = 0.1
+"""A schedule that has come down to a tenth was meant to end there."""
 BY_SIGN = {
     "nonfinite-loss": "diverged-nan",
     "diverging-loss": "diverged-nan",
@@ -50,10 +58,34 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
     if not found:
-        found = (
-            ["too-short"] if _points(record) < FEWEST else ["healthy"] if _falls(record) else ["overfitting"] if turned_alone(record) else ["unclear"]
-        )
+        found = ["too-short" if _points(record) < FEWEST else _without_signs(record)]
     return tuple(dict.fromkeys([*found, *_besides(record, signs)]))
+
+
+def _without_signs(record: Record) -> str:
+    if not _falls(record):
+        return "overfitting" if turned_alone(record) else "unclear"
+    return "underfitting-short-training" if cut_short(record) else "healthy"
+
+
+def cut_short(record: Record) -> bool:
+    """Whether every loss falls to the very end as fast as it did at first, with most of it still there and a learning rate that was not brought down."""
+    curves = [c for c, _ in judged_losses(record)] + _alone(record)
+    if not curves or len(record.series("reward")) or any(len(c) < FEWEST_OF_TWO_HALVES or c.nonfinite for c in curves):
+        return False
+    rates = curve(record.series("lr")).values
+    ended = len(rates) > 1 and float(rates[-1]) < RATE_KEPT * float(np.max(rates))
+    return not ended and all(float(c.values[-1]) > REMAINS * float(c.values[0]) and _as_fast_as_ever(c) for c in curves)
+
+
+def _as_fast_as_ever(c: Curve) -> bool:
+    """The second half of the curve falls at least eight tenths as much as the first; of a few values each has to be lower than the one before."""
+    half = len(c) // 2
+    if len(c) < 2 * HANDFUL:
+        a, b = float(c.values[0] - c.values[half]) / half, float(c.values[half] - c.values[-1]) / max(1, len(c) - 1 - half)
+        return b > AS_FAST * a > 0 and bool(np.all(np.diff(c.values[half:]) < 0))
+    (first, _), (second, error) = drift(c.values[:half], c.noise), drift(c.values[half:], c.noise)
+    return second > AS_FAST * first > 0 and second > 4 * error
 
 
 def told(signs: Signs) -> tuple[Sign, ...]:
@@ -69,16 +101,21 @@ def first_sign(signs: Signs) -> Sign | None:
 
 def _falls(record: Record) -> bool:
     """Whether there is a training loss that goes down. One that ought to and does not would have been called flat: this asks the others."""
-    if len(reward := record.series("reward")):
-        gained = curve(reward)
-        return drift(gained.values, gained.noise)[0] < 0
+    if len(record.series("reward")):
+        gained = curve(record.series("reward"))
+        return len(gained) > 0 and drift(gained.values, gained.noise)[0] < 0
     if adversarial(record):
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]
     if not curves:
-        return any(fell(c) for c in _alone(record)) and turned_alone(record) is None
+        return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
+
+
+def _lower(c: Curve) -> bool:
+    """Of a handful of values, in which there is no telling noise from descent: the last is lower than the first."""
+    return len(c) < HANDFUL and float(c.values[-1]) < (1 - LOWER) * float(c.values[0])
 
 
 def turned_alone(record: Record) -> Curve | None:

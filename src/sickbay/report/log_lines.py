@@ -11,6 +11,8 @@ NAMES = {
     "loss/eval": "validation loss",
     "accuracy/train": "training accuracy",
     "accuracy/eval": "validation accuracy",
+    "score/train": "training score",
+    "score/eval": "validation score",
     "lr": "learning rate",
     "grad_norm": "gradient norm",
     "reward": "reward",

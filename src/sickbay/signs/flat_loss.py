@@ -33,6 +33,11 @@ RISE = 1.5
 
 @sign("flat-loss")
 def flat_loss(record: Record) -> Iterator[Sign]:
+    found = [*_falls_nowhere(record)]
+    yield from found or (_unmoved(record) if record.facts.log is not None else ())
+
+
+def _falls_nowhere(record: Record) -> Iterator[Sign]:
     for c, loss in judged_losses(record):
         first, last = start(c), end(c)
         if (
@@ -53,6 +58,23 @@ def flat_loss(record: Record) -> Iterator[Sign]:
             numbers={"start": first.value, "end": last.value, "lowest": float(np.min(c.values)), "noise": c.noise},
             text=f"the loss does not fall: {first.value:.4g} at the start, {last.value:.4g} at step {c.steps[-1]} (noise {c.noise:.2g}{chance})",
         )
+
+
+def _unmoved(record: Record) -> Iterator[Sign]:
+    """In a log: a validation loss that is the same to its last digit in every evaluation, as it is when the weights do not move."""
+    if any(fell(c) for c, _ in judged_losses(record)):
+        return
+    for series in record.series_like("loss/eval"):
+        value = float(series.values[0]) if len(series) > 2 else 0.0
+        if value != 0 and math.isfinite(value) and bool(np.all(series.values == value)):
+            yield Sign(
+                name="flat-loss",
+                where=series.name,
+                steps=(int(series.steps[0]), int(series.steps[-1])),
+                strength=1.0,
+                numbers={"start": value, "end": value, "lowest": value, "noise": 0.0},
+                text=f"validation loss is {value:.6g} in each of {len(series)} evaluations, to the last digit, as it is when the weights do not move",
+            )
 
 
 def _fell(record: Record, c: Curve) -> bool:

@@ -22,6 +22,8 @@ PART = 6
 # Batch losses have heavy tails: twelve robust standard deviations and three times the running level are beyond what
 # reshuffled batches of healthy runs in the ward show.
 DEVIATIONS = 12.0
+RARE, SEVERAL = 0.03, 5
+"""Many, and more than one value in thirty: that is how this loss is distributed (most samples solved, some hard ones), and no jump."""
 TIMES = 3.0
 
 
@@ -46,6 +48,8 @@ def isolated(c: Curve, *, logged: bool = False) -> NDArray[np.intp]:
     """Where the loss jumps and is back within the next steps: positions in the curve. A lasting rise is divergence, not a spike."""
     starts, usual = _jumps(c, logged)
     after = 2 if logged else 5
+    if logged and len(starts) > max(SEVERAL, RARE * len(c)):
+        return np.empty(0, np.intp)
     back = [i for i in starts if i + after < len(c) and np.min(c.values[i + 1 : i + 6]) < TIMES * usual[i]]
     return np.array(back, dtype=np.intp)
 

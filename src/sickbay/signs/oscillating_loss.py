@@ -19,6 +19,9 @@ SWING = -0.5
 # Full-batch training at a good learning rate hovers at the edge of stability with small swings (Cohen et al. 2021); a
 # fifth of the level is no longer small.
 AMPLITUDE = 0.2
+# The mean over an epoch does not depend on which batch came when: of a log of epochs eight values do, if they swing by three tenths of their level.
+FEW_EPOCHS = 8
+OF_EPOCHS = 0.3
 
 
 @sign("oscillating-loss")
@@ -26,13 +29,15 @@ def oscillating_loss(record: Record) -> Iterator[Sign]:
     # With two or three batches per epoch in a fixed order, the data alternate, not the training.
     if (record.facts.run.steps_per_epoch or 99.0) in (2.0, 3.0):
         return
+    epochs = record.facts.log is not None and record.facts.log.axis == "epoch"
     for c, _ in judged_losses(record):
-        tail = c.values[len(c) // 2 :]
-        if len(tail) < MINIMUM_STEPS:
+        tail = c.values[-max(len(c) - len(c) // 2, FEW_EPOCHS if epochs else 1) :]
+        if len(tail) < (FEW_EPOCHS if epochs else MINIMUM_STEPS):
             continue
         correlation, middle = lag_one(tail), level(tail, c.noise).value
         swing = float(np.median(np.abs(np.diff(tail))))
-        if correlation < SWING and swing > AMPLITUDE * abs(middle) > 0:
+        least = OF_EPOCHS if len(tail) < MINIMUM_STEPS else AMPLITUDE
+        if correlation < SWING and swing > least * abs(middle) > 0:
             yield Sign(
                 name="oscillating-loss",
                 where=c.name,

@@ -29,7 +29,8 @@ def train_val_gap(record: Record) -> Iterator[Sign]:
     for c in comparisons(record):
         tail = max(2, len(c.validation) // 6)
         train, validation = float(np.median(c.train_level[-tail:])), float(np.median(c.validation.values[-tail:]))
-        first = float(c.validation.values[0] - c.train_level[0])
+        gaps = (c.validation.values - c.train_level)[: max(1, len(c.validation) // 2)]
+        first = float(np.min(gaps[np.isfinite(gaps)], initial=np.inf))
         gap = validation - train
         if c.comparable and validation > TIMES * train and gap > MATTERS * c.begin and gap > first + 3 * c.validation.noise:
             yield Sign(

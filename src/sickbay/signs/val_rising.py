@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,14 @@ TRAIN_FALLS = 0.1
 """Training loss fell by a further tenth after the turn; if it did not, the model drifts, it does not memorise."""
 
 
+# In a log, whose values are means, a rise of a twentieth is one too if it goes on over four evaluations and more without much back and forth,
+# and takes back a quarter of what training wins in the meantime: of two smooth curves the eye says so.
+SMALL_RISE = 0.05
+OF_TRAINING = 0.25
+UNBROKEN = 0.8
+FEWEST = 4
+
+
 @sign("val-rising")
 def val_rising(record: Record) -> Iterator[Sign]:
     for c in comparisons(record):
@@ -41,6 +50,23 @@ def val_rising(record: Record) -> Iterator[Sign]:
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         if substantial and lasting and train_to < (1 - TRAIN_FALLS) * train_from:
             yield _sign(c, turn, best, last, won, (train_from, train_to))
+        elif record.facts.log is not None and (small := _small_rise(c)) is not None:
+            yield small
+
+
+def _small_rise(c: Comparison) -> Sign | None:
+    """Validation that rises steadily from its very best evaluation, if by little, while training goes on falling."""
+    values = c.validation.values
+    turn = int(np.argmin(values))
+    since, best, last = values[turn:], float(values[turn]), float(np.median(values[-2:]))
+    train = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
+    rise = last - best
+    if len(since) < max(FEWEST, LASTING * len(values)) or rise < SMALL_RISE * best or train[1] > (1 - TRAIN_FALLS) * train[0]:
+        return None
+    if rise < OF_TRAINING * (train[0] - train[1]) or rise < 3 * noise(since) or _rank_correlation(since) < UNBROKEN:
+        return None
+    found = _sign(c, turn, best, last, c.begin - best, train)
+    return replace(found, numbers={**found.numbers, "steady": 1.0})
 
 
 def _beyond_noise(validation: Curve, turn: int, rise: float) -> bool:
@@ -69,6 +95,7 @@ def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train:
             "train_then": train[0],
             "train_end": train[1],
             "turn": float(turn),
+            "evaluations": float(len(steps)),
             "first": float(c.validation.values[0]),
             "train_first": float(c.train_level[0]),
         }

@@ -20,6 +20,7 @@ FEW_EVALUATIONS = 3
 
 
 FLOOR = 0.25
+SHORT = 30
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,13 @@ def comparisons(record: Record) -> Iterator[Comparison]:
         if shift and not logged:
             continue
         own, other = _shifted(c, shift), _shifted(train, shift)
-        first, untrained = float(own.values[0]), start(other).value
+        first, untrained = float(own.values[0]), _untrained(other) if logged else start(other).value
         yield Comparison(own, other, _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift)
+
+
+def _untrained(train: Curve) -> float:
+    """Each of a log's first values may be the mean over an epoch, in which most is learned: of a short log the highest of them comes closest."""
+    return float(np.max(train.values[:3])) if len(train) < SHORT else start(train).value
 
 
 def _shift(train: Curve, validation: Curve) -> float:

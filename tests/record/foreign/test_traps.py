@@ -69,6 +69,11 @@ def test_steps_that_begin_anew_with_each_epoch(tmp_path: Path) -> None:
     assert train_of(record)[5] == pytest.approx(2 - 0.3 - 0.1)
 
 
+def test_a_counter_that_is_no_step_makes_no_runs(tmp_path: Path) -> None:
+    (record,) = read_text("\n".join(f"it {9 - i % 2} loss {v:.5f}" for i, v in enumerate(falling(20))), tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(20), atol=1e-5)
+
+
 def test_steps_that_begin_anew_without_epochs(tmp_path: Path) -> None:
     values = falling(40)
     lines = [f"step {k * 100}/1000 loss: {values[10 * e + k]:.5f}" for e in range(4) for k in range(10)]
@@ -216,6 +221,11 @@ def test_what_is_no_log_is_refused_with_a_reason(content: bytes, said: str, tmp_
         read_text(content, tmp_path)
 
 
+def test_a_state_in_which_nothing_was_logged_yet(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="log_history is empty"):
+        read_text(hf([]), tmp_path)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="there is no file"):
         read_logs([tmp_path / "nothing.csv"])
@@ -325,6 +335,17 @@ def test_tables_drawn_for_people(head: str, tmp_path: Path) -> None:
     lines = [f"{bar}{i}    {bar}{v:.6f}   {bar}{v + 1:.6f}   {bar}00:12  {bar}" for i, v in enumerate(falling(20))]
     (record,) = read_text("\n".join([head, *lines]), tmp_path)
     np.testing.assert_allclose(record.series("loss/eval").values, np.array(falling(20)) + 1, atol=1e-5)
+
+
+def test_a_table_of_classes_below_the_log_is_no_run(tmp_path: Path) -> None:
+    log = "epoch     train_loss  valid_loss  accuracy  time\n" + "".join(
+        f"{i}    {v:.6f}   {v + 1:.6f}   0.5   00:12\n" for i, v in enumerate(falling(9))
+    )
+    classes = "\nEvaluating..\n      precision    recall  f1-score   support\n\n" + "".join(
+        f"  {i}   0.61   0.6{i}   0.61   1000\n" for i in range(9)
+    )
+    (record,) = read_text(log + classes, tmp_path)
+    np.testing.assert_allclose(train_of(record), falling(9), atol=1e-5)
 
 
 VALUES = falling(30)

@@ -10,6 +10,9 @@ loss falls on, validation loss turns and rises.
 Validation loss rose from its best by 12 % or more (and by 6 % of all that was ever won), beyond the noise between its
 evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
+In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
+a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more.
+
 ## Looks like it but is not
 
 - A small turn at the end of a run with early stopping.
@@ -51,6 +54,7 @@ APART_IN_LOGS = 0.8
 CLEAR_RISE = 0.2
 FAR_APART = 3.0
 STANDS_AT, ELSEWHERE = 0.95, 1.25
+HANDFUL = 6
 STANDS = 0.02
 """Validation improved by less than 2 % over the second half of the run."""
 
@@ -79,13 +83,18 @@ def _memorised(n: Mapping[str, float]) -> bool:
 
 def _turns(signs: Signs, *, logged: bool) -> list[Sign]:
     def memorised(n: Mapping[str, float]) -> bool:
-        # A log's first evaluation often comes after a whole epoch, when all that generalises has been learned already.
-        learned = n["won"] > LEARNED * (n["best"] + n["won"]) or (logged and n["end"] > (1 + CLEAR_RISE) * n["best"])
-        if logged and n["best"] > STANDS_AT * n["first"] and n["best"] > ELSEWHERE * n["train_first"]:
-            return False  # it never fell, and was far off from the first evaluation on: the data differ
-        return learned and n["train_end"] < (APART_IN_LOGS if logged else APART) * n["end"]
+        if logged:  # its first evaluation often comes after a whole epoch, when all that generalises has been learned already
+            return "steady" in n or n["train_end"] < APART_IN_LOGS * n["end"] or n["end"] > (1 + CLEAR_RISE) * n["best"]
+        return n["won"] > LEARNED * (n["best"] + n["won"]) and n["train_end"] < APART * n["end"]
 
-    return [s for s in signs.named("val-rising") if memorised(s.numbers)]
+    return [s for s in signs.named("val-rising") if memorised(s.numbers) and not (logged and _elsewhere(s, signs))]
+
+
+def _elsewhere(sign: Sign, signs: Signs) -> bool:
+    """Validation never fell, and was far off from the first evaluation on: the data differ. The first of a handful of evaluations comes too late to say so."""
+    n = sign.numbers
+    never_fell = n["evaluations"] > HANDFUL and n["best"] > STANDS_AT * n["first"] and n["best"] > ELSEWHERE * n["train_first"]
+    return never_fell and bool(signs.at(sign.where, "val-flat-from-start"))
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

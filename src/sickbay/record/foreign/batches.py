@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.record.foreign.decimals import in_lines
 from sickbay.record.foreign.json_rows import parse
 
 Span = tuple[int, int]
@@ -31,6 +32,10 @@ def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
     for spans, batch in batches:
         rows = np.array(batch.rows, np.int64)
         for name, (a, b) in spans.items():
+            plain = in_lines(batch.lines, a, b)
+            if plain is not None:
+                parts.setdefault(name, []).append((rows, plain))
+                continue
             values, known = _numbers([line[a:b] for line in batch.lines])
             parts.setdefault(name, []).append((rows[known], values[known]))
         if batch.epochs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -149,17 +150,17 @@ def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -
 
 
 def _errors_for_losses(series: dict[str, Series], taken: list[Taken], notes: list[str]) -> None:
-    """Where a log has accuracies and no loss at all, the errors (what is missing to 1, or to 100) are judged in their place."""
+    """Where a log has accuracies or scores and no loss at all, the errors (what is missing to 1, or to 100) are judged in their place."""
     if any(name.startswith("loss/") for name in series):
         return
-    for phase in ("train", "eval"):
-        found = series.get(f"accuracy/{phase}")
+    for what, phase in itertools.product(("accuracy", "score"), ("train", "eval")):
+        found = series.get(f"{what}/{phase}")
         if found is not None:
             whole = 1.0 if np.nanmax(found.values, initial=0.0) <= 1 else 100.0
             series[f"loss/{phase}"] = Series(f"loss/{phase}", found.steps, whole - found.values)
-            taken += [Taken(series=f"loss/{phase}", columns=t.columns) for t in taken if t.series == f"accuracy/{phase}"]
+            taken += [Taken(series=f"loss/{phase}", columns=t.columns) for t in taken if t.series == f"{what}/{phase}"]
     if "loss/train" in series or "loss/eval" in series:
-        notes.append("the log has no loss: the error (1 less the accuracy) stands for it")
+        notes.append("the log has no loss: the error (1 less the accuracy or score) stands for it")
 
 
 def _means(choice: Choice, stretch: Stretch) -> bool:

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sickbay.errors import LogError
-from sickbay.record.foreign.names import Meaning, Phase, meaning, words
+from sickbay.record.foreign.names import SPREAD, Meaning, Phase, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 
 ENOUGH_EPOCHS = 8
 """With so many epochs their means show the curve better than the noisy single steps logged between them."""
 MOST_SETS = 8
+WHOLE = 100.0
+TOO_FEW = 3
+"""Values of a training loss beside a validation loss of many: no curve."""
 ALIASES = {
     "loss": "loss/train", "train": "loss/train", "train_loss": "loss/train", "val": "loss/eval", "eval": "loss/eval", "val_loss": "loss/eval", "eval_loss": "loss/eval",
     "valid": "loss/eval", "accuracy": "accuracy/eval", "acc": "accuracy/eval", "val_accuracy": "accuracy/eval", "train_accuracy": "accuracy/train",
@@ -21,7 +24,7 @@ ALIASES = {
 }  # fmt: skip
 """What may stand on the left of --map NAME=COLUMN."""
 SERIES = frozenset(ALIASES.values())
-RIVALS = (frozenset({"d", "disc", "discriminator", "critic", "dis"}), frozenset({"g", "gen", "generator", "actor", "policy"}))
+RIVALS = (frozenset("d disc discriminator critic dis v vf value q qf".split()), frozenset("g gen generator actor policy pi pg".split()))
 
 
 @dataclass
@@ -60,17 +63,35 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
         plain = _best(sheet, [n for n in found if not told[n].part], told) or next(iter(found), None)
         if plain:
             choice.series[series] = (plain,)
+    if not any(name.startswith(("loss/", "accuracy/")) for name in choice.series):
+        _scores(sheet, told, choice)
     rates = [n for n, m in told.items() if m.kind == "lr"]
     choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
     norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
     choice.series |= {"grad_norm": (norms[0],)} if norms else {}
-    if rewards := sorted((n for n, m in told.items() if m.kind == "reward"), key=lambda n: (told[n].order, -len(sheet.columns[n]))):
+    if rewards := sorted(
+        (n for n, m in told.items() if m.kind == "reward"), key=lambda n: (told[n].order >= SPREAD, -len(sheet.columns[n]), told[n].order)
+    ):
         choice.series["reward"] = (rewards[0],)
         choice.contested = True
     single = next((n for n in sheet.columns if n.lower() == "value"), None)
     if not choice.series and single is not None:  # TensorBoard's download of one curve, whose name is in the file's name only
         choice.series["loss/train"] = (single,)
     return _overridden(sheet, choice, wanted)
+
+
+def _scores(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
+    """Where a log has neither a loss nor an accuracy: another measure that is at most 1 (or 100), the same for both phases."""
+    found = {n: m for n, m in told.items() if m.kind == "metric" and m.part != "loss-like" and _bounded(sheet, n)}
+    main = next((n for n, m in found.items() if m.phase == "eval"), None) or next(iter(found), None)
+    if main is not None:
+        twin = next((n for n, m in found.items() if m.phase == "train" and m.part == found[main].part and n != main), None)
+        choice.series |= {f"score/{found[main].phase or 'eval'}": (main,)} | ({"score/train": (twin,)} if twin else {})
+
+
+def _bounded(sheet: Sheet, name: str) -> bool:
+    values = sheet.columns[name].arrays()[1]
+    return "psnr" not in words(name) and bool(np.nanmax(np.abs(values), initial=0.0) <= WHOLE)
 
 
 def _told(sheet: Sheet, name: str) -> Meaning:
@@ -81,7 +102,7 @@ def _told(sheet: Sheet, name: str) -> Meaning:
         "eval"
         if sheet.phases.get(name) == "eval"
         else "train"
-        if m.kind == "loss" or sheet.phases.get(name) == "train" or (m.part == "loss-like" and _has_twin(sheet, name))
+        if m.kind == "loss" or sheet.phases.get(name) == "train" or m.part == "loss-like"
         else _metric_phase(sheet, name)
     )
     return Meaning(m.kind, phase, m.part, m.grain, m.order)
@@ -91,14 +112,12 @@ def _metric_phase(sheet: Sheet, name: str) -> Phase:
     """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss."""
     if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
         return "train"
-    beside = next((c for n, c in sheet.columns.items() if meaning(n).kind == "loss" and meaning(n).phase != "eval"), None)
+    beside = next((c for n, c in sheet.columns.items() if _is_loss(meaning(n)) and meaning(n).phase != "eval"), None)
     return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
 
 
-def _has_twin(sheet: Sheet, name: str) -> bool:
-    """Whether the same thing is measured on validation data too: then the one that does not say where is on training data."""
-    own = set(words(name))
-    return any(meaning(other).phase == "eval" and own <= set(words(other)) for other in sheet.columns)
+def _is_loss(m: Meaning) -> bool:
+    return m.kind == "loss" or m.part == "loss-like"
 
 
 def _axis(sheet: Sheet, told: Mapping[str, Meaning], kind: str) -> str | None:
@@ -163,10 +182,13 @@ def _evaluations(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> N
     else:
         named = [(n,) for n in losses]
         like = _best(sheet, [n for n, m in told.items() if m.part == "loss-like" and m.phase == "eval"], told)
-        # Only where training is measured by the same thing: RMSE on validation data says nothing beside a cross-entropy.
-        if not named and like and choice.series.get("loss/train", ("",))[0] and meaning(choice.series["loss/train"][0]).part == "loss-like":
+        # Only where training is measured by the same thing, or not at all: RMSE on validation data says nothing beside a cross-entropy.
+        train = choice.series.get("loss/train", ())
+        if not named and like and (not train or meaning(train[0]).part == "loss-like" or len(sheet.columns[train[0]]) < TOO_FEW):
             named = [(like,)]
     choice.series |= {f"loss/eval@{i}" if i else "loss/eval": columns for i, columns in enumerate(named[:MOST_SETS])}
+    if "loss/train" in choice.series and named and len(sheet.columns[choice.series["loss/train"][0]]) < TOO_FEW <= len(sheet.columns[named[0][0]]):
+        del choice.series["loss/train"]
 
 
 def _overridden(sheet: Sheet, choice: Choice, wanted: Mapping[str, str]) -> Choice:

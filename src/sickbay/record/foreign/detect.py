@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import documents, hf, json_lines, listed, mlflow, tables, tensorboard, text, wandb
+from sickbay.record.foreign import boxes, documents, hf, json_lines, listed, mlflow, tables, tensorboard, text, wandb
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source, open_source
 
@@ -41,11 +41,20 @@ def read_file(path: Path) -> list[Sheet]:
         return [json_lines.read(source)]
     if documents.matches(source):
         return [documents.read(source)]
-    if tables.matches(source):
-        return tables.read(source)
+    if boxes.matches(source):
+        return [boxes.read(source)]
+    table = tables.read(source) if tables.matches(source) else []
+    if _fullest(table) >= listed.FEWEST:
+        return table
     lines = text.read(source)
-    few = max((len(c) for c in lines.columns.values()), default=0) < listed.FEWEST
-    return [listed.read(source)] if few and listed.matches(source) else [lines]
+    if _fullest([lines]) < listed.FEWEST and listed.matches(source):
+        return [listed.read(source)]
+    return table if table and _fullest(table) >= _fullest([lines]) else [lines]
+
+
+def _fullest(sheets: list[Sheet]) -> int:
+    """How many values the fullest column has: a table with two or three rows may be a summary at the end of a text."""
+    return max((len(column) for sheet in sheets for column in sheet.columns.values()), default=0)
 
 
 def _refuse_binary(source: Source) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sickbay.errors import LogError
 from sickbay.record.foreign.json_rows import flat, objects
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
@@ -27,6 +28,10 @@ def read(source: Source) -> Sheet:
             # The summary at the end: "train_loss" there is the mean over the whole run, no point of the curve.
             if "train_runtime" not in row:
                 sheet.row(dict(flat(row)))
+    if not sheet.columns and found:
+        raise LogError(
+            f"{source.path} is a state of the HF Trainer whose log_history is empty: nothing was logged yet; logging_steps may be larger than the run"
+        )
     if not text.rstrip().endswith("}"):
         sheet.note("the file ends in the middle: it was read up to there")
     return sheet

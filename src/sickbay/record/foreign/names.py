@@ -14,7 +14,7 @@ from typing import Literal
 Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward", "metric", "other"]
 Phase = Literal["train", "eval", ""]
 
-TRAIN = frozenset("train training trn tr trainset fit".split())
+TRAIN = frozenset("train training trn tr trainset fit learn".split())
 EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing holdout vld heldout".split())
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
@@ -24,23 +24,30 @@ FILLERS = frozenset(
 LOSS = frozenset("loss losses".split())
 NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
 """A loss scale or weight is a setting."""
-LOSS_LIKE = frozenset("cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err".split())
+LOSS_LIKE = frozenset(
+    "cost nll mse rmse mae bce ce crossentropy xent perplexity ppl elbo objective criterion logloss error err wer cer mape smape".split()
+)
 """Taken for the loss only where nothing is called a loss."""
+PERPLEXITY = frozenset({"ppl", "perplexity"})
+LAST_RESORT = 9
+"""A column that is called "train" and no more."""
 LOSS_LIKE_FILLERS = frozenset("squared absolute cross entropy root binary multi categorical sparse log percentage".split())
 ACCURACY = frozenset("acc accuracy acc1 top1 prec1 precision1".split())
 ACCURACY_FILLERS = frozenset("1 top categorical sparse binary balanced cls classification multiclass score".split())
 NOT_A_RATE = frozenset("mult multiplier scale ratio decay factor min max warmup end start group".split())
 STEPS = {
     "global step": 0, "trainer global step": 0, "train global step": 0, "current steps": 0, "step": 1, "steps": 1, "num updates": 1,
-    "iteration": 2, "iterations": 2, "iter": 2, "iters": 2, "update": 2, "updates": 2, "it": 3, "n iter": 3, "train step": 2, "batch": 4, "batch idx": 4, "itr": 2, "round": 2,
+    "iteration": 2, "iterations": 2, "iter": 2, "iters": 2, "update": 2, "updates": 2, "it": 3, "n iter": 3, "train step": 2, "batch": 4, "timesteps": 1, "total timesteps": 1, "time total timesteps": 1, "timesteps so far": 1, "total env interacts": 1, "episode": 5, "batch idx": 4, "itr": 2, "round": 2,
 }  # fmt: skip
 """Names of a step axis; where a log has several, the lowest number is the one that counts on over epochs."""
 EPOCHS = frozenset({"epoch", "epochs", "ep", "current epoch", "trainer epoch", "train epoch", "epoch num", "epoch number", "epoch idx"})
-REWARD = frozenset("reward rewards rew return returns".split())
+REWARD = frozenset("reward rewards rew return returns ret eprewmean".split())
+SPREAD = 10
+"""Added to the order of a spread or an extreme of rewards."""
 PREFERENCES = frozenset("chosen rejected margin margins accuracies".split())
 """Rewards in preference tuning (DPO) are parts of a supervised loss."""
 METRICS = frozenset(
-    "map f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim wer cer r2 score mrr ndcg kappa mcc".split()
+    "map map50 f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim r2 score mrr ndcg kappa mcc cos cosine similarity".split()
 )
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
@@ -98,11 +105,14 @@ def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epo
     if NOT_A_LOSS & set(tokens):
         return Meaning("other")
     if REWARD & set(tokens) and not (LOSS | PREFERENCES) & set(tokens):
-        return Meaning("reward", phase, "_".join(rest), grain, len(tokens) + 10 * bool({"std", "min", "max", "var"} & set(tokens)))
+        return Meaning("reward", phase, "_".join(rest), grain, len(tokens) + SPREAD * bool({"std", "min", "max", "var"} & set(tokens)))
     if LOSS & set(tokens):
         return Meaning("loss", phase, "_".join(rest), grain, order)
     if ACCURACY & set(tokens) and "5" not in tokens:
         return Meaning("accuracy", phase, "_".join(t for t in rest if t not in ACCURACY | ACCURACY_FILLERS), grain, order)
-    if LOSS_LIKE & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | LOSS_LIKE_FILLERS and not (phase and t.isdigit())]:
-        return Meaning("metric", phase, "loss-like", grain, order)
+    like = LOSS_LIKE | {"entropy"} if "cross" in tokens else LOSS_LIKE
+    if like & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | LOSS_LIKE_FILLERS and not (phase and t.isdigit())]:
+        return Meaning("metric", phase, "loss-like", grain, order + bool(PERPLEXITY & set(tokens)))
+    if phase and set(tokens) <= TRAIN | EVAL | {"value"}:
+        return Meaning("metric", phase, "loss-like", grain, LAST_RESORT)
     return Meaning("metric" if METRICS & set(tokens) else "other", phase, "_".join(rest), grain, order)

@@ -21,6 +21,8 @@ Axis = Literal["step", "epoch", "row"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 COVERS = 0.3
+MANY, SHORT = 4, 3
+"""Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
     position, axis = _position(step, epoch, values)
     edges = [0, *_restarts(position), len(rows)]
+    if len(edges) > MANY and float(np.median(np.diff(edges))) < SHORT and _continues(position, values):
+        position, axis, edges = np.arange(len(rows), dtype=float), "row", [0, len(rows)]  # what seemed to count steps counts something else
     found = []
     for k, (a, b) in enumerate(pairwise(edges)):
         first = 0 if k == 0 else _first_row(sheet, choice, int(rows[a - 1]), int(rows[a]))
@@ -65,7 +69,7 @@ def _first_row(sheet: Sheet, choice: Choice, before: int, after: int) -> int:
 
 
 def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
-    for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "reward"):
+    for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "score/eval", "score/train", "reward"):
         if name in choice.series:
             return sheet.columns[choice.series[name][0]].arrays()
     return np.empty(0, np.int64), np.empty(0)

@@ -9,21 +9,25 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.record.foreign.batches import Columns
+from sickbay.record.foreign.decimals import in_table
+from sickbay.record.foreign.exports import by_run
 from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.names import meaning
-from sickbay.record.foreign.sheet import Column, Sheet
+from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 from sickbay.record.foreign.tidy import Sorter
 
 FORMAT = "CSV table"
 SEPARATORS = (",", ";", "\t", "|", " ")
 QUICK = 50
+OTHER = 3
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
@@ -122,6 +126,8 @@ class _Reader:
         self.silent: dict[str, int] = {}
         """Columns without any number, with how many blocks they were tried in."""
         self.sorter = Sorter.of(found.names)
+        self.ended = False
+        """Below the header of a table about something else."""
 
     def block(self, lines: list[str]) -> None:
         lines = [x for x in lines if x]
@@ -129,10 +135,15 @@ class _Reader:
             return
         rows = self._rows(lines)
         while rows:
-            at = next((i for i, row in enumerate(rows) if self._names_columns(row)), None) if self._may_hold_header(rows) else None
-            self._columns(rows[:at])
+            at = next((i for i in range(len(rows)) if self._begins(rows, i)), None) if self._may_hold_header(rows) else None
+            if not self.ended:
+                self._columns(rows[:at])
             if at is None:
                 return
+            self.ended = not self._names_columns(rows[at])
+            if self.ended:
+                rows = rows[at + 1 :]
+                continue
             self.names = _unique([c.strip() for c in rows[at]])
             self.sorter = Sorter.of(self.names)
             self.silent.clear()
@@ -140,26 +151,34 @@ class _Reader:
 
     def quick(self, block: str) -> bool:
         """Add a block of lines in which every cell is a number; False (and nothing done) if it is no such block."""
-        width, count = len(self.names), block.count("\n")
-        if self.separator not in ",;\t" or width < 2 or self.silent or block.count(self.separator) != count * (width - 1):
+        width = len(self.names)
+        if self.separator not in ",;\t" or width < 2 or self.silent:
             return False
-        if block.count(self.separator, 0, block.find("\n")) != width - 1 or "\n\n" in block:
+        numbers = in_table(block.encode(), self.separator.encode(), width)
+        if numbers is None:
+            numbers = self._from_string(block, width)
+        if numbers is None:
             return False
+        rows = np.arange(len(numbers))
+        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, len(numbers))
+        return True
+
+    def _from_string(self, block: str, width: int) -> NDArray[np.float64] | None:
+        """The same for any numbers, by numpy's own reader."""
+        count = block.count("\n")
+        if block.count(self.separator) != count * (width - 1) or block.count(self.separator, 0, block.find("\n")) != width - 1 or "\n\n" in block:
+            return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", DeprecationWarning)  # so numpy says that something is no number
                 numbers = np.fromstring(block[:-1].replace("\n", self.separator), np.float64, sep=self.separator)
         except (DeprecationWarning, ValueError):
-            return False
-        if len(numbers) != count * width:
-            return False
-        rows, numbers = np.arange(count), numbers.reshape(count, width)
-        self.sheet.block({n: (rows, numbers[:, j]) for j, n in enumerate(self.names) if not n.endswith(EXTREMES)}, count)
-        return True
+            return None
+        return np.asarray(numbers.reshape(count, width)) if len(numbers) == count * width else None
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
         if self.separator in (" ", "|"):
-            return [split(x, self.separator) for x in lines if x.strip()]
+            return [cells for x in lines if (cells := split(x, self.separator))]
         try:
             return [row for row in csv.reader(lines, delimiter=self.separator) if row]
         except csv.Error:  # a NUL, a cell without end
@@ -179,6 +198,15 @@ class _Reader:
             tuple(cells) == self.names
             or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2)
         )
+
+    def _begins(self, rows: list[list[str]], i: int) -> bool:
+        """Whether this row heads a table: one like this, or (in text that is parted by spaces) one of other things, such as the precision of each class."""
+        if self._names_columns(rows[i]):
+            return True
+        if self.separator != " " or i + 1 >= len(rows) or len(rows[i]) < OTHER or any(parse(c) is not None for c in rows[i]):
+            return False
+        below = rows[i + 1]
+        return len(below) in (len(rows[i]), len(rows[i]) + 1) and sum(parse(c) is not None for c in below) >= len(rows[i])
 
     def _columns(self, rows: list[list[str]]) -> None:
         width = len(self.names)
@@ -219,20 +247,3 @@ class _Reader:
                 places.append(i)
                 values.append(value)
         return places, values
-
-
-def by_run(sheet: Sheet) -> list[Sheet]:
-    """A W&B export holds a column per run ("calm-river-7 - train/loss"): one sheet for each run."""
-    prefixes = {n.rpartition(" - ")[0] for n in sheet.columns if " - " in n}
-    if not prefixes:
-        return [sheet]
-    shared = {n: c for n, c in sheet.columns.items() if " - " not in n}
-    return list(_parted(sheet, sorted(prefixes, key=lambda p: next(i for i, n in enumerate(sheet.columns) if n.startswith(p + " - "))), shared))
-
-
-def _parted(sheet: Sheet, prefixes: list[str], shared: dict[str, Column]) -> Iterator[Sheet]:
-    for prefix in prefixes:
-        own = {n.rpartition(" - ")[2]: c for n, c in sheet.columns.items() if n.rpartition(" - ")[0] == prefix}
-        part = Sheet("W&B export", {**shared, **own}, dict(sheet.phases), dict(sheet.notes), sheet.count, sheet.cells, sheet.thinned)
-        part.note(f"run {prefix}")
-        yield part

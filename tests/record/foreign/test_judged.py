@@ -1,0 +1,85 @@
+"""What the eye says of curves that logs hold, short and long; each with a neighbour that is something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from record.foreign.styles import table
+from sickbay.conclude import diagnose
+from sickbay.nouns import Diagnosis
+from sickbay.record.foreign import read_logs
+
+RNG = np.random.default_rng(3)
+
+
+def judged(tmp_path: Path, **columns: object) -> Diagnosis:
+    path = tmp_path / "log.csv"
+    values = [np.asarray(c, float).tolist() for c in columns.values()]
+    path.write_text(table(["epoch", *columns], [[i, *("" if np.isnan(v) else v for v in row)] for i, row in enumerate(zip(*values, strict=True))]))
+    return diagnose(read_logs([path])[0])
+
+
+LOW = [0.30, 0.22, 0.18, 0.15, 0.13, 0.12, 0.11, 0.10]
+SHORT = {
+    "from the first of a few evaluations on": ([0.06, 0.004, 0.001, 0.0004], [0.71, 0.82, 0.88, 0.93], "overfitting"),
+    "the same, closer together": ([0.1, 0.03, 0.002, 0.001], [0.19, 0.21, 0.26, 0.28], "overfitting"),
+    "from the first of many on": ([2.5, 1.8, 1.4, 1.1, 0.94, 0.78, 0.66, 0.59], [2.2, 2.27, 2.33, 2.43, 2.54, 2.58, 2.65, 2.7], "overfitting"),
+    "after a turn, not far apart": ([1.1, 0.69, 0.51, 0.42, 0.36, 0.34], [0.37, 0.28, 0.33, 0.41, 0.425, 0.418], "overfitting"),
+    "a small rise without a break": (
+        [0.52, 0.48, 0.44, 0.41, 0.38, 0.36, 0.34, 0.31],
+        [0.51, 0.48, 0.465, 0.474, 0.482, 0.489, 0.497, 0.503],
+        "overfitting",
+    ),
+    "a small rise with breaks": ([0.52, 0.48, 0.44, 0.41, 0.38, 0.36, 0.34, 0.31], [0.51, 0.48, 0.465, 0.482, 0.463, 0.489, 0.470, 0.485], "healthy"),
+    "a rise that is small beside what is won": (LOW, [0.31, 0.24, 0.19, 0.170, 0.171, 0.172, 0.173, 0.174], "healthy"),
+    "far above and all over the place": ([2.3, 1.4, 0.9, 0.5, 0.28, 0.15, 0.08, 0.05], [4.6, 4.5, 2.4, 1.9, 2.7, 2.5, 2.6, 5.0], "overfitting"),
+    "validation to its last digit": ([0.14, 0.10, 0.18, 0.09], [0.3732, 0.3732, 0.3732, 0.3732], "flat-not-learning"),
+    "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
+    "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
+    "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
+    "up and down from epoch to epoch": ([0.9, 0.3, 0.8, 0.25, 0.95, 0.3, 0.7, 0.2, 0.85, 0.3], np.linspace(0.9, 0.7, 10), "oscillating"),
+    "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
+    "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_logs(name: str, tmp_path: Path) -> None:
+    train, val, shape = SHORT[name]
+    diagnosis = judged(tmp_path, train_loss=train, val_loss=val)
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("val", "shape"), [(0.3, "healthy"), (4.0, "diverged-nan")])
+def test_training_that_became_harder_is_no_divergence(val: float, shape: str, tmp_path: Path) -> None:
+    train = [0.63, 0.45, 0.2, 0.11, 0.085, *(0.25 + 0.01 * RNG.standard_normal(25))]
+    diagnosis = judged(tmp_path, train_loss=train, val_loss=[0.9, 2.5, 2.2, 2.8, 3.1, *np.full(25, val)])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+def test_a_loss_of_which_a_third_is_hard_has_no_spikes(tmp_path: Path) -> None:
+    base = 0.15 + 10 * np.exp(-np.arange(500) / 5)
+    hard = np.where(RNG.random(500) < 0.35, RNG.exponential(1.3, 500), 0.03 * np.abs(RNG.standard_normal(500)))
+    assert "spikes" not in judged(tmp_path, train_loss=base + hard).shapes
+
+
+@pytest.mark.parametrize("names", [("train_cos", "val_cos"), ("train_f1", "val_f1"), ("train/dice", "valid/dice")])
+def test_scores_stand_for_a_loss(names: tuple[str, str], tmp_path: Path) -> None:
+    rising = 0.9 - 0.4 * np.exp(-np.arange(30) / 8)
+    assert judged(tmp_path, **{names[0]: rising, names[1]: rising - 0.02}).verdict == "healthy"
+
+
+def test_a_training_loss_of_two_values_is_no_curve(tmp_path: Path) -> None:
+    train = np.full(60, np.nan)
+    train[[20, 50]] = 3.0, 2.0
+    diagnosis = judged(tmp_path, **{"Train loss": train, "Valid MSE": 5 * np.exp(-np.arange(60) / 10) + 1})
+    assert diagnosis.shapes[0] == "healthy", diagnosis.reason
+
+
+def test_a_schedule_that_has_ended_was_not_cut_short(tmp_path: Path) -> None:
+    falling = np.linspace(3.0, 2.0, 20)
+    assert judged(tmp_path, train_loss=falling, lr=np.full(20, 1e-3)).shapes[0] == "underfitting-short-training"
+    assert judged(tmp_path, train_loss=falling, lr=np.linspace(1e-3, 1e-5, 20)).shapes[0] == "healthy"
