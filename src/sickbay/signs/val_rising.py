@@ -34,6 +34,8 @@ SMALL_RISE = 0.05
 OF_TRAINING = 0.25
 UNBROKEN = 0.8
 FEWEST = 4
+# ...as it is in a run that was watched, where the training samples are known by heart.
+BY_HEART, KEPT = 0.1, 0.5
 
 
 @sign("val-rising")
@@ -50,7 +52,7 @@ def val_rising(record: Record) -> Iterator[Sign]:
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         if substantial and lasting and train_to < (1 - TRAIN_FALLS) * train_from:
             yield _sign(c, turn, best, last, won, (train_from, train_to))
-        elif record.facts.log is not None and (small := _small_rise(c)) is not None:
+        elif (small := _small_rise(c)) is not None and (record.facts.log is not None or _by_heart(c)):
             yield small
 
 
@@ -67,6 +69,12 @@ def _small_rise(c: Comparison) -> Sign | None:
         return None
     found = _sign(c, turn, best, last, c.begin - best, train)
     return replace(found, numbers={**found.numbers, "steady": 1.0})
+
+
+def _by_heart(c: Comparison) -> bool:
+    """Training loss is next to nothing where validation has kept most of what it began with: then a small steady rise is no mere growth of confidence."""
+    last = float(np.median(c.validation.values[-2:]))
+    return float(np.median(c.train_level[-2:])) < BY_HEART * last and last > KEPT * c.begin
 
 
 def _beyond_noise(validation: Curve, turn: int, rise: float) -> bool:
