@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sickbay.clip_advice import suggest_clip as suggest_clip
     from sickbay.conclude import diagnose as diagnose
     from sickbay.errors import SickbayError as SickbayError
+    from sickbay.exams.evaluate import evaluate as evaluate
     from sickbay.exams.overfit import overfit as overfit
     from sickbay.exams.repeatable import deterministic as deterministic
     from sickbay.incidents import load_incident as load_incident
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "watch": "sickbay.observe.watching",
     "overfit": "sickbay.exams.overfit",
+    "evaluate": "sickbay.exams.evaluate",
     "deterministic": "sickbay.exams.repeatable",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",

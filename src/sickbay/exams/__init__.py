@@ -6,4 +6,8 @@ range_test.py      what a learning-rate sweep says (numbers only)      `sickbay 
 statistics.py      what several seeds say together (numbers only)      `sickbay seeds`
 randomness.py      random generators, taken and put back
 repeatable.py      everything that a seed can set                      `sickbay.deterministic`
+evaluate.py        how good a model is, and where it fails             `sickbay.evaluate`, `sickbay evaluate`
+evaluate_*.py      ...what is counted for it, by kind of task (numbers only, but for evaluate_task.py)
+passes.py          a model over a loader, without a trace left
+intervals.py       how far a score may be off (numbers only)
 """
