@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sickbay.exams.evaluate import evaluate as evaluate
     from sickbay.exams.overfit import overfit as overfit
     from sickbay.exams.repeatable import deterministic as deterministic
+    from sickbay.exams.skew import skew as skew
     from sickbay.incidents import load_incident as load_incident
     from sickbay.nouns import Diagnosis as Diagnosis
     from sickbay.nouns import Evidence as Evidence
@@ -39,6 +40,7 @@ _HOMES = {
     "watch": "sickbay.observe.watching",
     "overfit": "sickbay.exams.overfit",
     "evaluate": "sickbay.exams.evaluate",
+    "skew": "sickbay.exams.skew",
     "deterministic": "sickbay.exams.repeatable",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",

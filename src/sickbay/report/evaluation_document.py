@@ -18,7 +18,7 @@ SCHEMA_FILE = Path(__file__).with_name("evaluation.schema.json")
 
 def build(e: Evaluated) -> dict[str, Any]:
     """What is not known, or not a number, is null."""
-    found: dict[str, Any] = _plain(asdict(e))
+    found: dict[str, Any] = plain(asdict(e))
     for pair, c in zip(found["confused"], e.confused, strict=True):
         pair["share"] = c.share
     return {"schema": SCHEMA, "statement": words.sentence(said.statement(e)), **found}
@@ -30,11 +30,11 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
+        return {k: plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return words.clean(value) if isinstance(value, str) else value

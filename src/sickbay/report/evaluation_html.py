@@ -14,7 +14,8 @@ from sickbay.report.tables import Table
 
 MATRIX = 25
 """Classes whose matrix can be read on a screen."""
-CELL, LETTER = 34, 7
+CELL, LETTER, SHADE = 34, 7, 0.7
+"""Pixels, and the darkest shade on which the numbers can still be read."""
 ROWS = 500
 SHOWN = 12
 """Rows of a table in a notebook."""
@@ -116,19 +117,12 @@ def _score(s: Score) -> tuple[str, ...]:
 
 
 def _slices(e: Evaluated) -> Table:
-    rows = tuple(
-        (
-            f"{words.clean(s.by)} = {words.clean(s.value)}",
-            "worse" if s.worse else "",
-            f"{s.rows:,}",
-            said.value(s.score),
-            f"{said.value(s.low)} to {said.value(s.high)}",
-            said.value(s.others),
-            f"{s.chance:.2g}",
-        )
-        for s in e.slices[:ROWS]
-    )
-    return Table(("slice", "", "samples", e.slice_score, "95 %", "all others", "chance"), rows)
+    rows = []
+    for s in e.slices[:ROWS]:
+        low, middle, high = said.ends(s.low, s.score, s.high)
+        name, worse = f"{words.clean(s.by)} = {words.clean(s.value)}", "worse" if s.worse else ""
+        rows.append((name, worse, f"{s.rows:,}", middle, f"{low} to {high}", said.value(s.others), f"{s.chance:.2g}"))
+    return Table(("slice", "", "samples", e.slice_score, "95 %", "all others", "chance"), tuple(rows))
 
 
 def _classes(e: Evaluated) -> Table:
@@ -160,7 +154,7 @@ def _matrix(e: Evaluated) -> Matrix | None:
     cell = max(CELL, longest + 8) if len(names) <= 10 else CELL
     left, top, size = longest + 16, 28, cell * len(names)
     cells = tuple(
-        Cell(r, c, n / max(sum(row), 1), f"{n:,}" if n and n < 100_000 else f"{n:.0e}" if n else "")
+        Cell(r, c, SHADE * n / max(sum(row), 1), f"{n:,}" if n and n < 100_000 else f"{n:.0e}" if n else "")
         for r, row in enumerate(e.confusion)
         for c, n in enumerate(row)
     )
@@ -173,7 +167,7 @@ def _charts(e: Evaluated) -> list[Chart]:
         r = e.reliability
         places = tuple(round(100 * b.confidence) for b in r.bins)
         right = Line("right, %", "train", places, tuple(round(100 * b.right, 1) for b in r.bins))
-        perfect = Line("calibrated", "soft", places, tuple(float(p) for p in places))
+        perfect = Line("calibrated", "soft", (0, 100), (0.0, 100.0))
         caption = f"Probability of the {r.of} in per cent, and how often it came true; on the grey line both are the same. {words.sentence(said.sureness(e))}"
         found.append(Chart("reliability", "Reliability", caption, (right, perfect), False, axis="per cent"))
     if e.residuals is not None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 
 from rich.console import Console
 
 from sickbay.facts.evaluated import Evaluated
 from sickbay.report import evaluation_words as said
 from sickbay.report import words
+from sickbay.report.rows import short, table
 from sickbay.report.terminal import TONE, Page
 
 MARGIN = 13
 CLASSES, SLICES, PAIRS, MATRIX, MISTAKES = 20, 12, 5, 10, 10
-NAME = 22
 
 
 def render(e: Evaluated, console: Console) -> None:
@@ -45,19 +44,6 @@ def text(e: Evaluated, width: int = 80) -> str:
     stream = io.StringIO()
     render(e, Console(file=stream, width=width, highlight=False, color_system=None))
     return stream.getvalue().rstrip("\n")
-
-
-def table(page: Page, columns: Sequence[str], rows: Sequence[Sequence[str]], *, marked: Sequence[bool] = ()) -> None:
-    """A name, then numbers, right-aligned; marked rows stand out."""
-    widths = [max(len(str(r[i])) for r in (columns, *rows)) for i in range(len(columns))]
-    for row, style in ((columns, "dim"), *((r, "bold" if i < len(marked) and marked[i] else "") for i, r in enumerate(rows))):
-        cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-        page.line(("  ".join(cells), style), indent=2)
-
-
-def short(name: str, room: int = NAME) -> str:
-    name = words.clean(name)
-    return name if len(name) <= room else name[: room - 1] + "…"
 
 
 def _head(page: Page, title: str) -> None:
