@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sickbay.conclude import diagnose as diagnose
     from sickbay.errors import SickbayError as SickbayError
     from sickbay.exams.evaluate import evaluate as evaluate
+    from sickbay.exams.forgetting import forgetting as forgetting
     from sickbay.exams.overfit import overfit as overfit
     from sickbay.exams.repeatable import deterministic as deterministic
     from sickbay.exams.skew import skew as skew
@@ -41,6 +42,7 @@ _HOMES = {
     "overfit": "sickbay.exams.overfit",
     "evaluate": "sickbay.exams.evaluate",
     "skew": "sickbay.exams.skew",
+    "forgetting": "sickbay.exams.forgetting",
     "deterministic": "sickbay.exams.repeatable",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",

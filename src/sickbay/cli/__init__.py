@@ -16,6 +16,7 @@ from sickbay.cli import (
     doctor,
     evaluate,
     exams,
+    forgetting,
     incident,
     logs,
     read,
@@ -70,7 +71,7 @@ def cli() -> None:
 
 for command in (
     run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
-    catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew,
+    catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew, forgetting.forgetting,
     checklist.checklist, compare.compare, doctor.doctor,
 ):  # fmt: skip
     cli.add_command(command)

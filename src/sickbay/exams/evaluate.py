@@ -17,7 +17,7 @@ from sickbay.exams.evaluate_labels import Labels
 from sickbay.exams.evaluate_numbers import Numbers, patterns
 from sickbay.exams.evaluate_slices import slice_scores
 from sickbay.exams.evaluate_task import Tally
-from sickbay.exams.passes import Answered, answers, left_alone
+from sickbay.exams.passes import Answered, answers, left_alone, shuffles
 from sickbay.facts.evaluated import Evaluated, SliceScore
 
 Array = NDArray[Any]
@@ -111,7 +111,7 @@ class _Book:
             else _numbers(judged, names)
         )
         notes = [*self.tally.notes, *told.pop("notes", ())]
-        if samples and _shuffles(loader):
+        if samples and shuffles(loader):
             notes.append("the loader shuffles: indices are places in this pass, not in the data set")
         numbers = isinstance(judged, Numbers)
         worst = (judged.worst(WORST) if isinstance(judged, Numbers) else judged.worst(_names(names, _size(judged)), WORST)) if samples else ()
@@ -226,7 +226,3 @@ def _values(name: str, column: str | Column, answered: Answered, rows: int) -> l
     if len(values) != rows or any(isinstance(v, (list, dict)) for v in values):
         raise UsageError(f"slice {name!r} gives {len(values)} values for {rows} samples: one plain value per sample is expected")
     return values
-
-
-def _shuffles(loader: Any) -> bool:
-    return type(getattr(loader, "sampler", None)).__name__ == "RandomSampler"

@@ -90,6 +90,11 @@ class ClassTally:
         return np.where(counted > 0, np.concatenate(self._right) / np.maximum(counted, 1), np.nan)
 
     @property
+    def targets(self) -> Array | None:
+        """The class of each sample, where it has one."""
+        return np.concatenate(self._pairs)[:, 0] if self.single and self._pairs else None
+
+    @property
     def samples(self) -> int:
         return int((np.concatenate(self._counted) > 0).sum()) if self._counted else 0
 

@@ -66,6 +66,10 @@ def answers(model: Callable[..., Any], loader: Iterable[Any], *, reserved: Seque
         yield Answered(answer.detach(), aim, batch, columns)
 
 
+def shuffles(loader: Any) -> bool:
+    return type(getattr(loader, "sampler", None)).__name__ in ("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler")
+
+
 def device_of(model: Any) -> torch.device:
     tensors = (t for group in (model.parameters(), model.buffers()) for t in group) if isinstance(model, torch.nn.Module) else iter(())
     return next((t.device for t in tensors), torch.device("cpu"))
