@@ -35,6 +35,10 @@ def half(batch):
 def needs(something):
     pass
 
+class Made(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(4, 2)
+
 criterion = torch.nn.CrossEntropyLoss()
 """
 
@@ -120,4 +124,5 @@ def test_a_function_that_needs_something_is_not_called(call: Callable[..., Resul
     from sickbay.cli.loading import thing
 
     assert callable(thing("given_program.py:needs")) and isinstance(thing("given_program.py:net"), torch.nn.Module)
+    assert type(thing("given_program.py:Made")).__name__ == "Made"
     assert thing("given_program.py:criterion").__class__.__name__ == "CrossEntropyLoss"

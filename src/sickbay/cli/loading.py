@@ -22,7 +22,8 @@ PREFIXES = ("module.", "_orig_mod.")
 def thing(text: str) -> Any:
     """What a name stands for; a function or class that needs no argument is called, and what it returns is taken."""
     value = named(text)
-    if callable(value) and not hasattr(value, "forward") and _needs_nothing(value):
+    model = hasattr(value, "forward") and not isinstance(value, type)  # to be called with a batch, not for a model
+    if callable(value) and not model and _needs_nothing(value):
         with _told(text):
             return value()
     return value

@@ -205,6 +205,7 @@ class LossWatch(Observer):
             judged = [j for _, j in group]
             write("pulse", step, ("accuracy/train",), [judged[-1].accuracy()])
             _write_shares(write, "predicted_share/train", step, [counts for j in judged if (counts := j.counts()) is not None])
+            _write_shares(write, "label_share/train", step, [counts for j in judged if (counts := j.labels()) is not None])
         self.waiting = []
 
     def _judge_evaluation(self, call: LossCall) -> float | None:
