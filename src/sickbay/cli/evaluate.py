@@ -44,7 +44,7 @@ def evaluate(
     does when imported, it does here.
     """
     from sickbay.cli.loading import load_weights, named, thing
-    from sickbay.cli.output import console, write
+    from sickbay.cli.output import console, write, write_text
     from sickbay.exams.evaluate import evaluate as examine
     from sickbay.report import evaluation_document, evaluation_html, evaluation_page
     from sickbay.report.document import dumps
@@ -56,8 +56,7 @@ def evaluate(
     names = [n.strip() for n in class_names.split(",")] if class_names else None
     found = examine(judged, given, loss_fn=thing(loss) if loss else None, slices=columns, class_names=names, samples=samples).found
     if json_file:
-        text = dumps(evaluation_document.build(found))
-        click.echo(text, nl=False) if json_file == "-" else write(Path(json_file), text)
+        write_text(dumps(evaluation_document.build(found)), json_file)
     if output is not None:
         write(output, evaluation_html.render(found, f"{model} on {loader}"))
     if json_file != "-":

@@ -21,7 +21,7 @@ def forgetting(run_a: str, run_b: str, json_file: str | None, exit_code: bool, r
 
     Only curves are known of a recorded run; `sickbay.forgetting(model, {"task": loader})` in the training loop follows single samples, and notices more.
     """
-    from sickbay.cli.output import console, write
+    from sickbay.cli.output import console, write_text
     from sickbay.report import forgetting_page
     from sickbay.report.document import dumps
     from sickbay.runs import find_run, open_run, runs_root
@@ -30,8 +30,7 @@ def forgetting(run_a: str, run_b: str, json_file: str | None, exit_code: bool, r
     places = [find_run(text, runs_root(runs_dir)) for text in (run_a, run_b)]
     found = compare_runs(open_run(places[0]), open_run(places[1]), (places[0].name, places[1].name))
     if json_file:
-        text = dumps(forgetting_page.document(found))
-        click.echo(text, nl=False) if json_file == "-" else write(Path(json_file), text)
+        write_text(dumps(forgetting_page.document(found)), json_file)
     if json_file != "-":
         forgetting_page.render(found, console())
     sys.exit(1 if exit_code and any(t.worse for t in found.tasks) else 0)

@@ -23,7 +23,7 @@ def skew(train: str, serve: str, samples: str | None, values: bool, json_file: s
     or .csv. Exits with 0 if both are the same (but for rounding), else with 1.
     """
     from sickbay.cli.loading import named, thing
-    from sickbay.cli.output import console, write
+    from sickbay.cli.output import console, write_text
     from sickbay.errors import UsageError
     from sickbay.exams.skew import compare
     from sickbay.exams.skew import skew as examine
@@ -40,8 +40,7 @@ def skew(train: str, serve: str, samples: str | None, values: bool, json_file: s
     else:
         found = examine(named(train), named(serve), thing(samples), values=values).found
     if json_file:
-        text = dumps(skew_page.document(found))
-        click.echo(text, nl=False) if json_file == "-" else write(Path(json_file), text)
+        write_text(dumps(skew_page.document(found)), json_file)
     if json_file != "-":
         skew_page.render(found, console())
     sys.exit(0 if found.sameness in ("same", "rounding") else 1)

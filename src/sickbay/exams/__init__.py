@@ -9,7 +9,7 @@ repeatable.py      everything that a seed can set                      `sickbay.
 evaluate.py        how good a model is, and where it fails             `sickbay.evaluate`, `sickbay evaluate`
 evaluate_*.py      ...what is counted for it, by kind of task (numbers only, but for evaluate_task.py)
 skew.py            are samples prepared alike in training and serving `sickbay.skew`, `sickbay skew`
-skew_sides.py      ...what both make of them; skew_maps.py: what makes one of the other
+skew_*.py          ...what both make of them (sides, pairs), and what makes one of the other (maps: places, values)
 forgetting.py      what a model could do once, while it learns more    `sickbay.forgetting`
 passes.py          a model over a loader, without a trace left
 intervals.py       how far a score may be off (numbers only)

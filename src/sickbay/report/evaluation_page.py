@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 from rich.console import Console
 
 from sickbay.facts.evaluated import Evaluated
 from sickbay.report import evaluation_words as said
 from sickbay.report import words
-from sickbay.report.rows import short, table
+from sickbay.report.rows import as_text, short, table
 from sickbay.report.terminal import TONE, Page
 
 MARGIN = 13
@@ -39,11 +37,9 @@ def render(e: Evaluated, console: Console) -> None:
     _worst(page, e)
 
 
-def text(e: Evaluated, width: int = 80) -> str:
-    """The same page as plain text."""
-    stream = io.StringIO()
-    render(e, Console(file=stream, width=width, highlight=False, color_system=None))
-    return stream.getvalue().rstrip("\n")
+def text(e: Evaluated) -> str:
+    """The same page as plain text, for `print`."""
+    return as_text(lambda console: render(e, console))
 
 
 def _head(page: Page, title: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +11,7 @@ from sickbay.facts.forgotten import Forgotten, Remembered
 from sickbay.report import words
 from sickbay.report.evaluation_document import plain
 from sickbay.report.evaluation_words import value
-from sickbay.report.rows import short
+from sickbay.report.rows import as_text, short
 from sickbay.report.terminal import Page
 from sickbay.report.trials import bars
 
@@ -63,11 +62,9 @@ def _sure(t: Remembered) -> str:
     return "" if t.chance is None or t.chance >= 1 else f" (by chance: {'less than 1 in 1,000' if t.chance < 0.001 else words.percent(t.chance)})"
 
 
-def text(f: Forgotten, width: int = 80) -> str:
-    """The same page as plain text."""
-    stream = io.StringIO()
-    render(f, Console(file=stream, width=width, highlight=False, color_system=None))
-    return stream.getvalue().rstrip("\n")
+def text(f: Forgotten) -> str:
+    """The same page as plain text, for `print`."""
+    return as_text(lambda console: render(f, console))
 
 
 def document(f: Forgotten) -> dict[str, Any]:

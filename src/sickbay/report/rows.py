@@ -1,8 +1,11 @@
-"""Small tables in a terminal: a name, then numbers."""
+"""What the pages of examinations share: small tables (a name, then numbers), and the same page as plain text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
 
 from sickbay.report import words
 from sickbay.report.terminal import Page
@@ -21,3 +24,10 @@ def table(page: Page, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 def short(name: str, room: int = NAME) -> str:
     name = words.clean(name)
     return name if len(name) <= room else name[: room - 1] + "…"
+
+
+def as_text(draw: Callable[[Console], None], width: int = 80) -> str:
+    """What is drawn on a console, as plain text."""
+    stream = io.StringIO()
+    draw(Console(file=stream, width=width, highlight=False, color_system=None))
+    return stream.getvalue().rstrip("\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +11,7 @@ from rich.console import Console
 from sickbay.facts.skewed import Skewed
 from sickbay.report import words
 from sickbay.report.evaluation_document import plain
-from sickbay.report.rows import short, table
+from sickbay.report.rows import as_text, short, table
 from sickbay.report.terminal import Page
 
 SCHEMA = "sickbay/skew/1"
@@ -78,11 +77,9 @@ def _pair(pair: tuple[float, float]) -> str:
     return " → ".join(f"{v:.3g}" for v in pair)
 
 
-def text(s: Skewed, width: int = 80) -> str:
-    """The same page as plain text."""
-    stream = io.StringIO()
-    render(s, Console(file=stream, width=width, highlight=False, color_system=None))
-    return stream.getvalue().rstrip("\n")
+def text(s: Skewed) -> str:
+    """The same page as plain text, for `print`."""
+    return as_text(lambda console: render(s, console))
 
 
 def document(s: Skewed) -> dict[str, Any]:
