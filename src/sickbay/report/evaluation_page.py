@@ -20,7 +20,7 @@ def render(e: Evaluated, console: Console) -> None:
     page.line((said.TITLES[e.standing], TONE[said.VERDICTS[e.standing]]))
     page.prose(words.sentence(said.statement(e)))
     page.line()
-    for i, score in enumerate(e.more):
+    for i, score in enumerate(e.more[1:] if e.task == "numbers" else e.more):  # the first stands in the sentence above
         page.prose(f"{said.interval(score)}; constant {said.value(score.constant)}", indent=MARGIN, label="" if i else "Also", hang=MARGIN + 2)
     if e.loss is not None:
         page.prose(f"{said.value(e.loss)}, as the given loss function has it", indent=MARGIN, label="Loss")
