@@ -49,6 +49,18 @@ class Pair:
     aim: Any
 
 
+@dataclass(slots=True)
+class Unpaired:
+    """A call of a loss function before which no module was called."""
+
+    target: torch.Tensor
+    targets: Targets | None
+    made: int | None
+    """The operation that made the prediction,"""
+    aim: Any
+    """...and where the loss is called."""
+
+
 class ExampleWatch(Observer):
     """Samples with their targets, for the questions at the end."""
 
@@ -64,8 +76,8 @@ class ExampleWatch(Observer):
         """Forward passes of raw inputs since the newest loss."""
         self.scores = ScoreBook()
         self.paired: Pair | None = None
-        self.unpaired: tuple[LossCall, Any] | None = None
-        """The newest call of a loss function without a module before it, and where."""
+        self.unpaired: Unpaired | None = None
+        """The newest call of a loss function without a module before it."""
         self.idle = 0
         """Batches in a row that held nothing new."""
         self.several = False
@@ -120,8 +132,9 @@ class ExampleWatch(Observer):
         elif self.door is not None and self.doors == 1:
             self.paired = Pair(self.door.place_key, _given(self.door), call.target, targets_of(call), key_here())
         elif self.door is None:
-            self.several |= self.unpaired is not None
-            self.unpaired = (call, key_here()) if self._trace is not None else None
+            self.several |= self.unpaired is not None and call.target is not self.unpaired.target
+            trace = self._trace
+            self.unpaired = Unpaired(call.target, targets_of(call), trace.maker(call.input), key_here()) if trace is not None else None
 
     def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
         pair, several, door, unpaired, trace = self.paired, self.several or self.doors > 1, self.door, self.unpaired, self._trace
@@ -141,16 +154,15 @@ class ExampleWatch(Observer):
         trace = self.session.trace
         return trace if trace is not None and trace.nodes and not trace.outputs_only and not trace.truncated else None
 
-    def _structural(self, reading: Reading, door: ForwardCall | None, unpaired: tuple[LossCall, Any] | None) -> Pair | None:
+    def _structural(self, reading: Reading, door: ForwardCall | None, unpaired: Unpaired | None) -> Pair | None:
         """What the operations themselves show: of a loss that is written by hand, or of a model that is no module."""
         if unpaired is not None:
-            call, aim = unpaired
-            target, targets, made = call.target, targets_of(call), reading.trace.maker(call.input)
+            target, targets, made, aim = unpaired.target, unpaired.targets, unpaired.made, unpaired.aim
         elif (found := compared(reading)) is not None:
             target, targets, made, aim = found.target, found.targets, found.node.args[found.prediction], found.node.key
         else:
             return None
-        if targets is None or target is None:
+        if targets is None:
             return None
         if door is not None:
             return Pair(door.place_key, _given(door), target, targets, aim)
