@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from sickbay.clip_advice import suggest_clip as suggest_clip
     from sickbay.conclude import diagnose as diagnose
     from sickbay.errors import SickbayError as SickbayError
+    from sickbay.exams.evaluate import evaluate as evaluate
+    from sickbay.exams.forgetting import forgetting as forgetting
     from sickbay.exams.overfit import overfit as overfit
     from sickbay.exams.repeatable import deterministic as deterministic
+    from sickbay.exams.skew import skew as skew
     from sickbay.incidents import load_incident as load_incident
     from sickbay.nouns import Diagnosis as Diagnosis
     from sickbay.nouns import Evidence as Evidence
@@ -37,6 +40,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "watch": "sickbay.observe.watching",
     "overfit": "sickbay.exams.overfit",
+    "evaluate": "sickbay.exams.evaluate",
+    "skew": "sickbay.exams.skew",
+    "forgetting": "sickbay.exams.forgetting",
     "deterministic": "sickbay.exams.repeatable",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",

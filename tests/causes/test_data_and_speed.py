@@ -19,6 +19,13 @@ def imbalanced(labels: tuple[int, ...], predicted: tuple[float, ...], family: st
     return make_record(steps=200, labels=order, families={family: {str(i): (steps, np.full(len(steps), p)) for i, p in enumerate(predicted)}})
 
 
+def pixels(labels: tuple[float, ...], predicted: tuple[float, ...], looks: int = 9) -> Record:
+    """Segmentation: every pixel has a label."""
+    steps = np.arange(looks) * 20
+    families = {"label_share/train": labels, "predicted_share/train": predicted}
+    return make_record(steps=200, families={f: {str(i): (steps, np.full(looks, p)) for i, p in enumerate(shares)} for f, shares in families.items()})
+
+
 class TestClassImbalance(CauseTestCase):
     cause = "class-imbalance"
     certainty = "likely"
@@ -27,17 +34,24 @@ class TestClassImbalance(CauseTestCase):
         yield imbalanced((950, 50), (1.0, 0.0))
         yield imbalanced((950, 50), (0.998, 0.002), "predicted_share/train")
         yield imbalanced((900, 40, 30, 30), (1.0, 0.0, 0.0, 0.0))
+        yield pixels((0.979, 0.021), (1.0, 0.0))
+        yield pixels((0.9, 0.07, 0.03), (0.999, 0.001, 0.0))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "rare classes are found", imbalanced((950, 50), (0.955, 0.045))
         yield "balanced, and stuck at one class", imbalanced((500, 500), (1.0, 0.0))
         yield "hardly any rare labels", imbalanced((995, 5), (1.0, 0.0))
         yield "few labels", imbalanced((95, 5), (1.0, 0.0))
+        yield "rare pixels are found", pixels((0.979, 0.021), (0.985, 0.015))
+        yield "about half of the pixels each", pixels((0.55, 0.45), (1.0, 0.0))
+        yield "hardly any rare pixels", pixels((0.9995, 0.0005), (1.0, 0.0))
+        yield "two looks", pixels((0.979, 0.021), (1.0, 0.0), looks=2)
         yield "no predictions seen", make_record(steps=200, labels=LabelOrder(classes=2, histogram=(950, 50)))
 
 
 def test_weights_are_in_the_fix() -> None:
     assert "0.53, 10" in assert_suspects(imbalanced((950, 50), (1.0, 0.0)), "class-imbalance").fix.diff
+    assert "pos_weight=torch.tensor(47.1)" in assert_suspects(pixels((0.979, 0.0208), (1.0, 0.0)), "class-imbalance").fix.diff
 
 
 ITEM = Place("/x/train.py", 12, None, "def __getitem__(self, i):")

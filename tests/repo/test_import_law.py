@@ -37,8 +37,11 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "supervise", "web", "integrations"})
 """Puts the stages together: may import all of sickbay, but torch only lazily. "" is `sickbay/__init__.py`."""
-EDGES = frozenset({"sickbay.observe.watching", "sickbay.observe.bootstrap"})
-"""Wiring that lives beside the stage it opens: `sickbay.watch` observes and then, lazily, concludes; the bootstrap begins a trial where one is ordered."""
+EDGES = frozenset(
+    {"sickbay.observe.watching", "sickbay.observe.bootstrap", "sickbay.exams.evaluate", "sickbay.exams.skew", "sickbay.exams.forgetting"}
+)
+"""Wiring that lives beside the stage it opens: `sickbay.watch` observes and then, lazily, concludes; the bootstrap begins a trial where one is ordered; an
+examination's result shows itself."""
 IN_TREATED_PROCESS = frozenset({"sickbay.trials.inside", "sickbay.trials.fence", "sickbay.exams.randomness"})
 """What a trial imports in the user's process, with everything that these import in turn."""
 IN_USERS_PROCESS = frozenset({"sickbay.record.writer", "sickbay.record.schema", "sickbay.record.incident"})

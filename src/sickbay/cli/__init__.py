@@ -9,7 +9,25 @@ from typing import Any
 import click
 
 from sickbay import __version__
-from sickbay.cli import catalogue, checklist, compare, doctor, exams, incident, logs, read, replay, run, runs, treatments, trying, watch_log
+from sickbay.cli import (
+    catalogue,
+    checklist,
+    compare,
+    doctor,
+    evaluate,
+    exams,
+    forgetting,
+    incident,
+    logs,
+    read,
+    replay,
+    run,
+    runs,
+    skew,
+    treatments,
+    trying,
+    watch_log,
+)
 from sickbay.errors import SickbayError, UsageError
 
 
@@ -53,7 +71,7 @@ def cli() -> None:
 
 for command in (
     run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
-    catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS,
+    catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew, forgetting.forgetting,
     checklist.checklist, compare.compare, doctor.doctor,
 ):  # fmt: skip
     cli.add_command(command)

@@ -52,7 +52,11 @@ def document(diagnosis: Diagnosis, record: Record) -> str:
 
 def write_json(diagnosis: Diagnosis, record: Record, file: str) -> None:
     """Write the document to a file, or to standard output for `-`."""
-    text = document(diagnosis, record)
+    write_text(document(diagnosis, record), file)
+
+
+def write_text(text: str, file: str) -> None:
+    """To a file, or to standard output for `-`."""
     if file == "-":
         click.echo(text, nl=False)
     else:

@@ -12,18 +12,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Randomness:
-    """The state of Python's, NumPy's and torch's own generators."""
+    """The state of Python's, NumPy's and torch's own generators, and of its devices in use."""
 
     python: Any
     numpy: Any
     torch: Any
+    devices: Any = None
 
     @classmethod
     def taken(cls) -> Randomness:
         import numpy as np
         import torch
 
-        return cls(random.getstate(), np.random.get_state(), torch.random.get_rng_state())
+        devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+        return cls(random.getstate(), np.random.get_state(), torch.random.get_rng_state(), devices)
 
     def restore(self) -> None:
         import numpy as np
@@ -32,6 +34,8 @@ class Randomness:
         random.setstate(self.python)
         np.random.set_state(self.numpy)
         torch.random.set_rng_state(self.torch)
+        if self.devices is not None:
+            torch.cuda.set_rng_state_all(self.devices)
 
 
 @contextmanager

@@ -206,6 +206,7 @@ class LossWatch(Observer):
             if (accuracy := judged[-1].accuracy()) is not None:
                 write("pulse", step, ("accuracy/train",), [accuracy])
             _write_shares(write, "predicted_share/train", step, [counts for j in judged if (counts := j.counts()) is not None])
+            _write_shares(write, "label_share/train", step, [counts for j in judged if (counts := j.labels()) is not None])
         self.waiting = []
 
     def _judge_evaluation(self, call: LossCall) -> float | None:

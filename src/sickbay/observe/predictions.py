@@ -23,6 +23,10 @@ class Compared:
     target: torch.Tensor
     classes: int
     ignored: int = IGNORED
+    maps: bool = False
+    """There is one for every pixel (or token) of a sample."""
+    soft: torch.Tensor | None = None
+    """Whether a map of a training loss holds anything but 0 and 1; None where that is not asked."""
 
     def accuracy(self) -> float | None:
         """None if every label is one that the loss leaves out."""
@@ -40,6 +44,13 @@ class Compared:
         seen = target != self.ignored
         return self.predicted.reshape(-1).cpu().numpy()[seen], target[seen]
 
+    def labels(self) -> Array | None:
+        """How often each class was due, of maps only: labels of whole samples are counted on every step (labels.py)."""
+        if not self.maps or self.classes > MOST_CLASSES or (self.soft is not None and bool(self.soft)):
+            return None
+        due = self._judged()[1]
+        return np.bincount(due[(due >= 0) & (due < self.classes)], minlength=self.classes)
+
 
 def compared(call: LossCall) -> Compared | None:
     """What the model predicts, and what it should; None where the loss does not tell."""
@@ -49,8 +60,9 @@ def compared(call: LossCall) -> Compared | None:
     classes = x.shape[1] if x.dim() > 1 and x.shape[1] > 1 else 2
     with torch.no_grad():
         if call.function in ("cross_entropy", "nll_loss") and x.dim() > 1 and not y.is_floating_point() and y.dim() == x.dim() - 1:
-            return Compared(x.argmax(1), y.clone(), classes, call.ignored)
+            return Compared(x.argmax(1), y.clone(), classes, call.ignored, y.dim() > 1)
         if call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits") and x.shape == y.shape:
             threshold = 0.5 if call.function == "binary_cross_entropy" else 0.0
-            return Compared((x > threshold).long(), (y > 0.5).long(), classes)
+            soft = ((y != 0) & (y != 1)).any() if x.dim() > 2 and call.grad else None
+            return Compared((x > threshold).long(), (y > 0.5).long(), classes, maps=x.dim() > 2, soft=soft)
     return None

@@ -111,6 +111,13 @@ class Reading:
         maker = node.args[argument]
         return bool(self.behind[maker]) if maker is not None else node.attached[argument]
 
+    def held(self, node: Node, argument: int) -> torch.Tensor | None:
+        """The tensor that stood there, if the script still holds it (or it came from outside the step)."""
+        maker = node.args[argument]
+        if maker is not None:
+            return self.trace.made_by(maker)
+        return node.sources[sum(m is None for m in node.args[:argument])]
+
     # -- walking ------------------------------------------------------------------------------------------------
 
     def producer(self, index: int | None) -> Node | None:

@@ -62,6 +62,8 @@ class Chart:
     """Starts with a logarithmic scale."""
     band: tuple[float, float] | None = None
     """Where healthy values lie."""
+    axis: str = "step"
+    """What is counted from left to right."""
 
 
 def decimate(series: Series) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

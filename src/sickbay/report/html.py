@@ -46,23 +46,17 @@ class Inline:
 
 def render(view: View) -> str:
     """The report as one HTML document."""
+    charts = {chart.key: chart for chart in view.charts}
+    return page("report.html.j2", _data(view), view=view, charts=charts, open_causes=OPEN_CAUSES)
+
+
+def page(template: str, data: dict[str, Any], **context: Any) -> str:
+    """One of our pages, with everything that it needs in it. `data` is what its scripts draw."""
     library = _library(), _asset("uPlot.min.css")
     complete = None not in library
     scripts = [_inline(code) for code in (library[0] if complete else None, *(_template_text(n) for n in SCRIPTS)) if code]
     styles = [_inline(code) for code in (library[1] if complete else None, *(_template_text(n) for n in STYLES)) if code]
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            view=view,
-            charts={chart.key: chart for chart in view.charts},
-            open_causes=OPEN_CAUSES,
-            data=_data(view),
-            scripts=scripts,
-            styles=styles,
-            interactive=complete,
-        )
-    )
+    return environment().get_template(template).render(data=data, scripts=scripts, styles=styles, interactive=complete, **context)
 
 
 @cache

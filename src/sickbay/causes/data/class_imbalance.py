@@ -8,7 +8,7 @@ rare classes, mostly the ones of interest, are never found.
 ## How we know
 
 The labels of the training batches, beside what the model predicts: a rare class that has its share of labels and hardly any of the predictions to the end, in
-evaluation where there is one, while the commonest class has nearly all.
+evaluation where there is one, while the commonest class has nearly all. Where every pixel has a label (segmentation), pixels are counted.
 
 ## Looks like it but is not
 
@@ -48,6 +48,12 @@ MARGIN = 0.02
 """The rare classes together must have this share of the labels at least: otherwise a few samples decide."""
 
 
+PIXELS = 0.005
+"""...of pixels: of a few hundred thousand, this many are a thousand or more."""
+LOOKS = 3
+"""Batches whose pixels were counted."""
+
+
 @cause(
     code="D108",
     level="data",
@@ -57,13 +63,13 @@ MARGIN = 0.02
     cure="class-weights",
 )
 def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
-    labels = record.facts.labels
-    if labels is None or sum(labels.histogram) < LABELS or labels.classes < 2:
+    found = _labels(record)
+    if found is None:
         return
-    share = np.array(labels.histogram) / sum(labels.histogram)
+    share, noun, least, place = found
     common = int(share.argmax())
     rare = 1 - share[common]
-    if share[common] < COMMON or rare < MARGIN:
+    if share[common] < COMMON or rare < least:
         return
     for family in ("predicted_share/eval", "predicted_share/train"):
         predicted = last_shares(record, family, len(share))
@@ -73,9 +79,9 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
         if others < NEVER * rare:
             where = "validation" if family.endswith("eval") else "training"
             yield strong(
-                f"class {common} has {100 * share[common]:.0f} % of the labels and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
-                f"the others have {100 * rare:.1f} % of the labels and {100 * others:.2g} % of the predictions",
-                _loss_place(record) or labels.place,
+                f"class {common} has {100 * share[common]:.0f} % of the {noun} and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
+                f"the others have {100 * rare:.1f} % of the {noun} and {100 * others:.2g} % of the predictions",
+                _loss_place(record) or place,
                 common=float(share[common]),
                 predicted=float(predicted[common]),
             )
@@ -93,12 +99,29 @@ def _loss_place(record: Record) -> Place | None:
     return head.called_at if head is not None else None
 
 
+def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | None:
+    """Each class's share of the labels, what is counted, the least share of the rare ones, and where; None where too little is known."""
+    labels = record.facts.labels
+    if labels is not None:
+        if sum(labels.histogram) < LABELS or labels.classes < 2:
+            return None
+        return np.array(labels.histogram) / sum(labels.histogram), "labels", MARGIN, labels.place
+    family = record.family("label_share/train")
+    if len(family.steps) < LOOKS or len(family.names) < 2:
+        return None
+    head = next((h for loss in record.facts.losses for h in loss.heads), None)
+    return np.asarray(np.nanmean(np.asarray(family.values, float), axis=0)), "pixels", PIXELS, head.called_at if head is not None else None
+
+
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     labels = record.facts.labels
     weights = ""
     if labels is not None and labels.classes <= 10 and len(labels.histogram) == labels.classes:
         total = sum(labels.histogram)
         weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
+    elif labels is None and (found := _labels(record)) is not None and len(found[0]) == 2:
+        text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at pixel accuracy"
+        return mend(text, "", f"criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor({found[0][0] / max(found[0][1], 1e-9):.1f}))")
     snippet = (
         f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"
     )

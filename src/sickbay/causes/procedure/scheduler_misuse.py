@@ -69,7 +69,9 @@ RISEN = 0.3
 LONG_CYCLES = 2.5
 """Beyond two and a half half-waves a cosine that goes up again may be meant as a cycle."""
 
-SCORE = re.compile(r"(?<![a-z])(?:acc|accuracy|f1|auc|auroc|iou|miou|dice|map|score|r2|reward|precision|recall|psnr|ssim|bleu)(?![a-z])", re.IGNORECASE)
+SCORE = re.compile(
+    r"(?<![a-z])(?:acc|accuracy|f1|auc|auroc|iou|miou|dice|map|score|r2|reward|precision|recall|psnr|ssim|bleu)(?![a-z])", re.IGNORECASE
+)
 """Names of numbers that are better the higher they are."""
 
 

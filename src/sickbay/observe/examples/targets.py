@@ -36,9 +36,9 @@ def targets_of(call: LossCall) -> Targets | None:
         return None
     y = y.detach()
     if call.function in BY_INDEX and not y.is_floating_point() and y.dim() == 1 and x.dim() == 2 and len(x) == len(y):
-        return _classes(y.cpu().numpy())
-    if y.dim() == 2 and y.shape[1] > 1 and y.shape == x.shape and (named := _one_hot(y)) is not None:
-        return _classes(named)
+        return classes_of(y.cpu().numpy())
+    if y.dim() == 2 and y.shape[1] > 1 and y.shape == x.shape and (named := one_hot_classes(y)) is not None:
+        return classes_of(named)
     if y.numel() != y.shape[0] or x.numel() != y.numel():
         return None
     values = y.reshape(-1).float().cpu().numpy().astype(np.float64)
@@ -51,14 +51,16 @@ def targets_of(call: LossCall) -> Targets | None:
     return None
 
 
-def _classes(named: Array) -> Targets | None:
+def classes_of(named: Array) -> Targets | None:
+    """Class numbers, unless they are places in the batch, or no class numbers."""
     positions = len(named) >= POSITIONS and bool((named == np.arange(len(named))).all())
     if positions or named.min() < 0 or named.max() >= MOST_CLASSES:
         return None
     return Targets(CLASSES, named.astype(np.float64))
 
 
-def _one_hot(y: torch.Tensor) -> Array | None:
+def one_hot_classes(y: torch.Tensor) -> Array | None:
+    """The class of each row; None unless all are one-hot."""
     values = y.float().cpu().numpy()
     hot = bool(np.isin(values, (0.0, 1.0)).all()) and bool((values.sum(1) == 1).all())
     return np.asarray(values.argmax(1)) if hot else None

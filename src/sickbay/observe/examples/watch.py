@@ -15,15 +15,18 @@ import torch
 from sickbay.observe.examples.book import MOST_INDICES, Book
 from sickbay.observe.examples.rows import tensors_of
 from sickbay.observe.examples.scores import ScoreBook
+from sickbay.observe.examples.structure import compared, entering
 from sickbay.observe.examples.study import studied
 from sickbay.observe.examples.targets import Targets, targets_of
 from sickbay.observe.numbers import Array
-from sickbay.observe.observer import ForwardCall, LossCall, Observer
+from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import key_here
+from sickbay.observe.reading import Reading
 from sickbay.observe.samples import EVERY_STEPS, PASSES, caller_of
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
+    from sickbay.observe.trace import Trace
 
 MOST_BOOKS = 4
 EVALUATION_ROWS = 1000
@@ -35,12 +38,27 @@ MOST_BATCHES = 1000
 
 @dataclass(slots=True)
 class Pair:
-    """A forward pass and the loss that followed it; let go when the step is over."""
+    """What was given to a model and the loss that followed it; let go when the step is over."""
 
-    forward: ForwardCall
+    place: Any
+    """Where the model is called,"""
+    given: tuple[Any, ...]
+    """...and with what."""
     target: torch.Tensor
     targets: Targets | None
     aim: Any
+
+
+@dataclass(slots=True)
+class Unpaired:
+    """A call of a loss function before which no module was called."""
+
+    target: torch.Tensor
+    targets: Targets | None
+    made: int | None
+    """The operation that made the prediction,"""
+    aim: Any
+    """...and where the loss is called."""
 
 
 class ExampleWatch(Observer):
@@ -58,6 +76,8 @@ class ExampleWatch(Observer):
         """Forward passes of raw inputs since the newest loss."""
         self.scores = ScoreBook()
         self.paired: Pair | None = None
+        self.unpaired: Unpaired | None = None
+        """The newest call of a loss function without a module before it."""
         self.idle = 0
         """Batches in a row that held nothing new."""
         self.several = False
@@ -110,15 +130,45 @@ class ExampleWatch(Observer):
         elif self.paired is not None:
             self.several |= call.target is not self.paired.target
         elif self.door is not None and self.doors == 1:
-            self.paired = Pair(self.door, call.target, targets_of(call), key_here())
+            self.paired = Pair(self.door.place_key, _given(self.door), call.target, targets_of(call), key_here())
+        elif self.door is None:
+            self.several |= self.unpaired is not None and call.target is not self.unpaired.target
+            trace = self._trace
+            self.unpaired = Unpaired(call.target, targets_of(call), trace.maker(call.input), key_here()) if trace is not None else None
 
-    def backward_begins(self, *_: Any) -> None:
-        pair, several = self.paired, self.several
+    def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
+        pair, several, door, unpaired, trace = self.paired, self.several or self.doors > 1, self.door, self.unpaired, self._trace
         self._forget()
-        if pair is not None and not several and self._looking:
-            started = self.session.clock()
+        if several or not self._looking:
+            return
+        started = self.session.clock()
+        if pair is None and trace is not None:
+            pair = self._structural(Reading(self.session, trace, [], site, loss), door, unpaired)
+        if pair is not None:
             self._train(pair)
-            self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
+        self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
+
+    @property
+    def _trace(self) -> Trace | None:
+        """If every operation of this step was followed."""
+        trace = self.session.trace
+        return trace if trace is not None and trace.nodes and not trace.outputs_only and not trace.truncated else None
+
+    def _structural(self, reading: Reading, door: ForwardCall | None, unpaired: Unpaired | None) -> Pair | None:
+        """What the operations themselves show: of a loss that is written by hand, or of a model that is no module."""
+        if unpaired is not None:
+            target, targets, made, aim = unpaired.target, unpaired.targets, unpaired.made, unpaired.aim
+        elif (found := compared(reading)) is not None:
+            target, targets, made, aim = found.target, found.targets, found.node.args[found.prediction], found.node.key
+        else:
+            return None
+        if targets is None:
+            return None
+        if door is not None:
+            return Pair(door.place_key, _given(door), target, targets, aim)
+        self.given, self.loaders = self.loaders, set()
+        tensors, place = entering(reading, made, len(targets.values), target)
+        return Pair(place, tuple(tensors), target, targets, aim) if tensors else None
 
     def stepped(self, *_: Any) -> None:
         if not self.session.loads_ahead:  # else the newest batch is the next step's
@@ -130,11 +180,11 @@ class ExampleWatch(Observer):
         self._forget()
 
     def _forget(self) -> None:
-        self.door = self.paired = None
+        self.door = self.paired = self.unpaired = None
         self.doors, self.several, self.evaluated = 0, False, []
 
     def _train(self, pair: Pair) -> None:
-        key = (pair.forward.place_key, pair.aim)
+        key = (pair.place, pair.aim)
         book = self.training.get(key)
         if book is None:
             if len(self.training) >= MOST_BOOKS:
@@ -145,13 +195,13 @@ class ExampleWatch(Observer):
             book.usable = False
             return
         size = len(pair.targets.values)
-        if tensors := self._inputs(pair.forward, size, pair.target):
+        if tensors := self._inputs(pair.given, size, pair.target):
             book.loader = next(iter(self.given)) if len(self.given) == 1 else None
             book.take(tensors, pair.targets, self._indices(size) if book.loader is not None else None)
             self.idle = book.idle
 
-    def _inputs(self, forward: ForwardCall, size: int, target: torch.Tensor | None) -> list[torch.Tensor]:
-        found = tensors_of((*forward.args, *forward.kwargs.values()), size, target)
+    def _inputs(self, given: tuple[Any, ...], size: int, target: torch.Tensor | None) -> list[torch.Tensor]:
+        found = tensors_of(given, size, target)
         return found if all(x.is_cpu for x in found) or self.session.sampled else []
 
     def _indices(self, size: int) -> Array | None:
@@ -201,6 +251,10 @@ class ExampleWatch(Observer):
         self._forget()
         if (fact := studied(self)) is not None:
             self.session.writer.fact("data_probe", fact)
+
+
+def _given(call: ForwardCall) -> tuple[Any, ...]:
+    return (*call.args, *call.kwargs.values())
 
 
 def _part_of(data: Any) -> Array | None:

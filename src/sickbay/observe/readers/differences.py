@@ -23,7 +23,7 @@ def read(reading: Reading) -> None:
         if sides[0] == sides[1]:
             continue
         prediction, target = (0, 1) if sides[0] else (1, 0)
-        held, given = _alive(reading, node, target), _alive(reading, node, prediction)
+        held, given = reading.held(node, target), reading.held(node, prediction)
         if held is None or not held.is_floating_point():
             continue
         known = reading.known("by_hand")
@@ -44,11 +44,3 @@ def _head(reading: Reading, node: Node, prediction: int, target: torch.Tensor) -
         target_dtype=str(target.dtype).removeprefix("torch."),
         fed_by=tuple(reading.chain(node.args[prediction])),
     )
-
-
-def _alive(reading: Reading, node: Node, argument: int) -> torch.Tensor | None:
-    """The tensor that stood there, if the script still holds it (or it came from outside the step)."""
-    maker = node.args[argument]
-    if maker is not None:
-        return reading.trace.made_by(maker)
-    return node.sources[sum(m is None for m in node.args[:argument])]

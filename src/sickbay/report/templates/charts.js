@@ -168,7 +168,7 @@
         { ...axis, size: 26, gap: 4, grid: { show: false }, values: (u, v) => v.map((s) => (Number.isInteger(s) ? s.toLocaleString("en") : "")) },
         vertical(axis, scale),
       ],
-      series: [{ label: "step", value: (u, v) => (v === null ? "–" : v.toLocaleString("en")) }, ...series(chart, drawing, scale)],
+      series: [{ label: chart.axis, value: (u, v) => (v === null ? "–" : v.toLocaleString("en")) }, ...series(chart, drawing, scale)],
       bands: bands(drawing),
       hooks: {
         drawClear: [(u) => chart.band && band(u, chart.band.map(scale.to))],
