@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,13 +64,26 @@ def compare_levels(untreated: Floats, treated: Floats, *, own_start: bool = Fals
     effect = float(np.median(differences))
     noise = math.hypot(_noise(a), _noise(b))
     agreeing = float(np.mean(np.sign(differences) == np.sign(effect))) if effect else 0.0
-    caution = 1 + SHORT / n
+    return Levels(_relation(effect, noise, n, agreeing >= AGREEING), effect, noise, n)
+
+
+def combine(pairs: Sequence[Levels]) -> Levels:
+    """Of several pairs of runs, each pair with a seed of its own. The mean effect has the noise of one pair over the root of their number, or what
+    the pairs themselves differ by, if that is more; all of them must agree."""
+    effects = np.array([pair.effect for pair in pairs])
+    effect, root = float(effects.mean()), math.sqrt(len(pairs))
+    within = math.sqrt(float(np.mean([pair.noise**2 for pair in pairs]))) / root
+    between = float(effects.std(ddof=1)) / root if len(pairs) > 1 else 0.0
+    noise, n = max(within, between), min(pair.steps for pair in pairs)
+    return Levels(_relation(effect, noise, n, bool((np.sign(effects) == np.sign(effect)).all())), effect, noise, n)
+
+
+def _relation(effect: float, noise: float, steps: int, agreeing: bool) -> Relation:
+    caution = 1 + SHORT / steps
     limit = TIMES_NOISE * noise * caution
-    if abs(effect) > max(NOTABLE * caution, limit) and agreeing >= AGREEING:
-        relation: Relation = "lower" if effect > 0 else "higher"
-    else:
-        relation = "unclear" if limit > BLIND or abs(effect) > 2 * NOTABLE else "same"
-    return Levels(relation, effect, noise, n)
+    if abs(effect) > max(NOTABLE * caution, limit) and agreeing:
+        return "lower" if effect > 0 else "higher"
+    return "unclear" if limit > BLIND or abs(effect) > 2 * NOTABLE else "same"
 
 
 def _scaled(untreated: Floats, treated: Floats, own_start: bool) -> tuple[Floats, Floats]:
