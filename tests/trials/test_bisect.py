@@ -10,10 +10,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import Sickbay
+from sickbay.facts import Crash
+from sickbay.record.reader import Record, with_facts
+from sickbay.supervise.bisecting import Question
+from sickbay.supervise.examining import Examined
 from sickbay.supervise.history import History, Tree, what_matters
+from sickbay.testing import make_record
+from sickbay.trials.runner import Done, Job
 
 TRAIN = """
 import sys
@@ -108,8 +115,6 @@ def test_the_first_bad_commit_is_found_and_nothing_is_touched(repository: Path, 
 
 
 def test_a_stretch_that_does_not_run_is_told(repository: Path, sickbay: Sickbay) -> None:
-    done = sickbay("bisect", "--good", "HEAD~8", "--bad", "HEAD~5", "--worse-than", "0.0001", "train.py", cwd=repository, timeout=280)
-    assert done.returncode == 2 and "was given as the good revision, but is not: final loss" in done.stderr, done.stderr
     git(repository, "checkout", "-q", "--force", "--detach", "HEAD~6")  # the broken one
     sick = commit(repository, "Sick", net=SICK)
     git(repository, "checkout", "-q", "main")
@@ -117,6 +122,26 @@ def test_a_stretch_that_does_not_run_is_told(repository: Path, sickbay: Sickbay)
     assert done.returncode == 0, done.stderr
     assert "skipped" in done.stderr and "nothing_of_the_kind" in done.stderr
     assert "FIRST BAD?" in done.stdout and "Break it" in done.stdout, done.stdout
+
+
+def test_a_revision_that_is_not_what_it_was_called(repository: Path, sickbay: Sickbay) -> None:
+    done = sickbay("bisect", "--good", "HEAD~8", "--bad", "HEAD~4", "--steps", "30", "train.py", cwd=repository, timeout=280)
+    assert done.returncode == 2 and "was given as the bad revision, but is not: " in done.stderr, done.stderr
+
+
+def seen(record: Record | None) -> Examined:
+    return Examined("x", record, Done(Job("x", ("python",), ".", {}, Path("x")), 1, 0.0))
+
+
+def test_what_makes_a_revision_bad() -> None:
+    falls = make_record(series={"loss/train": 2.3 * np.exp(-np.arange(200) / 30)})
+    stays = make_record(series={"loss/train": np.full(200, 2.3)})
+    nan = make_record(series={"loss/train": [2.3] * 10 + [np.nan] * 190})
+    question = Question(worse_than=1.0)
+    assert [question.asked(seen(r))[0] for r in (falls, stays, nan, None)] == ["good", "bad", "bad", "skipped"]
+    crashed = with_facts(falls, crash=Crash(kind="OSError", message="disk full", step=100))
+    assert Question().asked(seen(crashed)) == ("skipped", "it does not run through: OSError")
+    assert Question(cause="nonfinite-loss").asked(seen(falls))[0] == "good"
 
 
 def test_ctrl_c_leaves_everything_as_it_was(repository: Path) -> None:

@@ -33,7 +33,7 @@ print("second time")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    ray = pytest.importorskip("ray", reason="ray is not installed: `make test-ray` installs it")
+    ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'sickbay[ray]'")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     yield on_ray.RayRunner(at_once=2)
     ray.shutdown()
@@ -119,7 +119,7 @@ torch.save(model.state_dict(), "model.pt")
 
 def test_trials_and_seeds(tmp_path: Path, sickbay: Sickbay) -> None:
     pytest.importorskip("torch")
-    pytest.importorskip("ray", reason="ray is not installed: `make test-ray` installs it")
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'sickbay[ray]'")
     (tmp_path / "train.py").write_text(TRAIN)
     done = sickbay("run", "--trials", "--on", "ray", "--budget-time", "3m", "--json", "d.json", "train.py", timeout=280)
     assert done.returncode == 0, done.stderr

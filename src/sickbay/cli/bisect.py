@@ -93,8 +93,9 @@ def _tell_stopped(found: Found, bisection: Bisection) -> None:
 
 
 def _conclude(found: Found, bisection: Bisection, out: Page) -> None:
-    from sickbay.cli.output import show
+    from sickbay.cli.output import console
     from sickbay.conclude import diagnose
+    from sickbay.report import terminal, view
     from sickbay.report.words import clean
 
     commit = bisection.history.tell(found.bad)
@@ -113,7 +114,9 @@ def _conclude(found: Found, bisection: Bisection, out: Page) -> None:
     _show_diff(bisection, judged, out)
     if judged.record is not None:
         out.line()
-        show(diagnose(judged.record), judged.record)
+        terminal.render_findings(view.build(diagnose(judged.record), judged.record), console())
+        out.line()
+        out.prose(f"The record of every revision that was run is in {bisection.folder}.", style="dim")
 
 
 def _show_diff(bisection: Bisection, judged: Judged, out: Page) -> None:

@@ -73,13 +73,13 @@ def healthy(command: Sequence[str], folder: Path, steps: int | None, allowed: Co
 
 
 def report(diagnosis: Diagnosis, record: Record) -> str:
-    """As in the terminal."""
+    """What was found, as the terminal has it."""
     from rich.console import Console
 
     from sickbay.report import terminal, view
 
     text = io.StringIO()
-    terminal.render(view.build(diagnosis, record), Console(file=text, width=WIDTH, highlight=False, soft_wrap=False))
+    terminal.render_findings(view.build(diagnosis, record), Console(file=text, width=WIDTH, highlight=False, soft_wrap=False))
     return text.getvalue().strip("\n")
 
 

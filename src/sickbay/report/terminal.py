@@ -105,10 +105,24 @@ def render(view: View, console: Console) -> None:
     _footer(page, view)
 
 
-def _header(page: Page, view: View) -> None:
-    page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
+def render_findings(view: View, console: Console) -> None:
+    """Only what was found, for a place that has a frame of its own (the report of a failed test)."""
+    page = Page(console)
+    _verdict(page, view)
+    for cause in view.causes[:CAUSES]:
+        page.line()
+        _cause(page, cause, alone=len(view.causes) == 1)
+    _more_causes(page, view.causes[CAUSES:])
+
+
+def _verdict(page: Page, view: View) -> None:
     title = "not trained" if view.verdict == "untrained" else view.verdict
     page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
+
+
+def _header(page: Page, view: View) -> None:
+    page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
+    _verdict(page, view)
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
     if view.run.treated:
