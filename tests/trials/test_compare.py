@@ -71,9 +71,12 @@ def test_pure_noise_is_hardly_ever_told_apart_over_several_seeds_either(kind: st
                 for _ in range(PAIRS // 2):
                     pairs = [tuple(course(2.3 * shape(t) * np.exp(size * noise(kind, n, rng))) for _ in range(2)) for _ in range(5)]
                     total += 1
-                    told += compare(*pairs[0], gone=False).noisy and any(  # type: ignore[arg-type]
-                        compare(*pairs[0], gone=False, others=pairs[1:k]).effect in ("CURED", "HELPED", "HARMED")  # type: ignore[arg-type]
-                        for k in range(2, 6)
+                    told += (
+                        compare(*pairs[0], gone=False).noisy
+                        and any(  # type: ignore[arg-type]
+                            compare(*pairs[0], gone=False, others=pairs[1:k]).effect in ("CURED", "HELPED", "HARMED")  # type: ignore[arg-type]
+                            for k in range(2, 6)
+                        )
                     )
     assert told <= 0.01 * total, f"{told} of {total}"
 
