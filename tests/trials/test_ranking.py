@@ -108,6 +108,7 @@ def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None
 
 
 def test_what_nothing_would_take_hold_of_is_not_tried() -> None:
-    assert cure_for("symmetric-init", Record()) is None, "a script of plain tensors"
+    assert cure_for("symmetric-init", Record()) is None, "no weights were seen"
+    assert cure_for("symmetric-init", Record(facts=Facts(run=Run(backwards=5)))) == "reinit", "a script of plain tensors"
     assert cure_for("unshuffled-data", Record()) is None, "a script without a loader"
     assert cure_for("symmetric-init", Record(facts=Facts(models=(Model(name="Net"),)))) == "reinit"

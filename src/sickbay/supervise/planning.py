@@ -19,7 +19,7 @@ from sickbay.trials.treatment import Treatment, labels, parse
 DEAD_AT_START = 0.5
 STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
 """What is tried next where the first treatment did not cure."""
-AT_MODELS = frozenset({"reinit", "unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
+AT_MODELS = frozenset({"unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
 AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
 """Treatments that take hold of modules that are called, and of loaders."""
 MOST = 4
@@ -123,6 +123,8 @@ def cure_for(cause: str, record: Record) -> str | None:
     declared = catalogue()[cause].cure
     if (declared in AT_MODELS and not record.facts.models) or (declared in AT_LOADERS and not record.facts.loaders):
         return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
+    if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
+        return None  # no weights were seen
     if declared == "drop-samples":
         samples = _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None
