@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from sickbay.supervise.examining import Examined
 from sickbay.supervise.history import History, Tree, what_matters
 from sickbay.testing import make_record
 from sickbay.trials.runner import Done, Job
+from trials.conftest import start_for_ctrl_c
 
 TRAIN = """
 import sys
@@ -148,18 +148,7 @@ def test_ctrl_c_leaves_everything_as_it_was(repository: Path) -> None:
     before = state(repository)
     scratch = repository.parent / "tmp"
     scratch.mkdir()
-    command = [sys.executable, "-m", "sickbay", "bisect", "--good", "HEAD~8", "train.py"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1", "TMPDIR": str(scratch)}
-    running = subprocess.Popen(
-        command,
-        cwd=repository,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    running = start_for_ctrl_c(repository, "bisect", "--good", "HEAD~8", "train.py", TMPDIR=str(scratch))
     deadline = time.monotonic() + 60
     while not list(repository.glob(".sickbay/runs/*/*/*.sickbay")) and time.monotonic() < deadline:
         time.sleep(0.05)

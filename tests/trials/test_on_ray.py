@@ -18,6 +18,7 @@ from sickbay.cli.options import runner_for
 from sickbay.errors import UsageError
 from sickbay.supervise import on_ray
 from sickbay.trials.runner import Job
+from trials.test_trying import SOFTMAX, files
 
 KILLED_ONCE = """
 import os, pathlib, signal
@@ -98,34 +99,15 @@ def test_results_come_home_where_nothing_is_shared(tmp_path: Path) -> None:
     assert (home.folder / "record").read_text() == "x"
 
 
-TRAIN = """
-import torch
-from torch import nn
-
-torch.manual_seed(0)
-x = torch.randn(256, 8)
-y = x[:, :4].argmax(1)
-model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4), nn.Softmax(dim=1))
-optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-for step in range(120):
-    rows = torch.randint(0, 256, (64,))
-    loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-torch.save(model.state_dict(), "model.pt")
-"""
-
-
 def test_trials_and_seeds(tmp_path: Path, sickbay: Sickbay) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("ray", reason="ray is not installed: pip install 'sickbay[ray]'")
-    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "train.py").write_text(SOFTMAX)
     done = sickbay("run", "--trials", "--on", "ray", "--budget-time", "3m", "--json", "d.json", "train.py", timeout=280)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "d.json").read_text())
     assert document["diagnoses"][0]["trial"]["effect"] == "CURED", done.stderr
-    (tmp_path / "model.pt").unlink()
+    before = files(tmp_path)
     done = sickbay("seeds", "-n", "2", "--steps", "30", "--on", "ray", "train.py", timeout=280)
     assert done.returncode == 0 and "over 2 seeds" in done.stdout, done.stderr
-    assert not (tmp_path / "model.pt").exists()
+    assert files(tmp_path) == before

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +22,7 @@ from sickbay.testing import make_record
 from sickbay.trials.runner import Done, Job
 from sickbay.trials.storage import load_trials
 from sickbay.trials.treatment import parse
+from trials.conftest import start_for_ctrl_c
 
 pytest.importorskip("torch")
 
@@ -128,18 +126,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, sickbay: Sickbay) -> None:
     assert sickbay("run", "--quiet", "--name", "run", "train.py").returncode == 0
     slow = HEALTHY.replace("range(120)", "range(10**9)").replace("optimizer.step()", "optimizer.step(); time.sleep(0.05)")
     (tmp_path / "train.py").write_text("import time\n" + slow)
-    command = [sys.executable, "-m", "sickbay", "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
-    running = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it, and so would its children
-    )
+    running = start_for_ctrl_c(tmp_path, "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60")
     folder = tmp_path / ".sickbay/runs/run"
     deadline = time.monotonic() + 100
     while len(list((folder / "trials").glob("clip*/*.sickbay"))) < 1 and time.monotonic() < deadline:

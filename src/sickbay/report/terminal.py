@@ -93,10 +93,7 @@ def render(view: View, console: Console) -> None:
     """Print the report."""
     page = Page(console)
     _header(page, view)
-    for cause in view.causes[:CAUSES]:
-        page.line()
-        _cause(page, cause, alone=len(view.causes) == 1)
-    _more_causes(page, view.causes[CAUSES:])
+    _causes(page, view)
     for trial in view.trials:
         page.line()
         _tried(page, trial)
@@ -109,6 +106,10 @@ def render_findings(view: View, console: Console) -> None:
     """Only what was found, for a place that has a frame of its own (the report of a failed test)."""
     page = Page(console)
     _verdict(page, view)
+    _causes(page, view)
+
+
+def _causes(page: Page, view: View) -> None:
     for cause in view.causes[:CAUSES]:
         page.line()
         _cause(page, cause, alone=len(view.causes) == 1)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +72,11 @@ class RayRunner:
 
     def run(self, jobs: Iterable[Job], tick: Callable[[], None] = lambda: None) -> Iterator[Done]:
         waiting, running = iter(jobs), list[_Running]()
-        more = True
         try:
-            while more or running:
-                while more and len(running) < self.at_once:
-                    job = next(waiting, None)
-                    if job is None:
-                        more = False
-                    else:
-                        running.append(self._started(job, 1))
+            while True:
+                running += [self._started(job, 1) for job in islice(waiting, self.at_once - len(running))]
+                if not running:
+                    return
                 for one in list(running):
                     ended = self._look(one)
                     if ended is None:
