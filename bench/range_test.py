@@ -26,7 +26,7 @@ def final_loss(name: str, rate: float, steps: int) -> float:
     workload = WORKLOADS[name]()
     for group in workload.optimizer.param_groups:
         group["lr"] = rate
-    losses = [float(workload.step()) for _ in range(steps)]
+    losses = [workload.step().item() for _ in range(steps)]
     last = float(np.median(losses[-max(1, steps // 10) :]))
     return last if math.isfinite(last) else math.inf
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import Sickbay
-from sickbay.exams.range_test import read_sweep, rounded
+from sickbay.exams.range_test import BACK_OFF, read_sweep, rounded
 from sickbay.exams.statistics import Spread, difference
 from sickbay.report.plots import plot
 from sickbay.supervise.repeating import first_operation
@@ -33,7 +33,7 @@ def test_the_turn_is_found(turn: float, noise: float) -> None:
     found = read_sweep(RATES, sweep(turn, noise))
     assert found.turn is not None and found.suggestion is not None
     assert turn / 3 <= found.turn <= 3 * turn
-    assert found.suggestion == pytest.approx(found.turn / 10)
+    assert found.suggestion == pytest.approx(found.turn / BACK_OFF)
 
 
 def test_a_sweep_that_shows_nothing_says_so() -> None:
