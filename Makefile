@@ -91,8 +91,8 @@ $(VENV)/.ready: $(VENV)/.created pyproject.toml constraints.txt hatch_build.py p
 	@touch $@
 
 $(VENV)/.frameworks: $(VENV)/.ready
-	@echo "==> installing Lightning, transformers and accelerate, whose trainers the tests watch"
-	@$(BIN)/python -m pip install --progress-bar off --quiet -c constraints.txt -e '.[frameworks]'
+	@echo "==> installing Lightning, transformers and accelerate, whose trainers the tests watch, and Ray"
+	@$(BIN)/python -m pip install --progress-bar off --quiet -c constraints.txt -e '.[frameworks,ray]'
 	@touch $@
 
 # The tools that `make bench` compares with; one that does not install is left out of the table.

@@ -102,6 +102,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "a few steps", run(steep(20))
         yield "slow as it is", run(steep(last=2.2))
         yield "validation stands", run(steep(), evaluated=2.5)
+        yield "a trial that we ended", with_facts(run(steep()), run=Run(steps=80, backwards=80, shortened=True))
         cooled = run(steep())
         cooled.all_series["lr"].values[:] = 0.1 * (1 + np.cos(np.pi * np.linspace(0, 1, 80))) / 2  # type: ignore[index]
         yield "a schedule that has ended", cooled

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,20 @@ from observe.watched import PREAMBLE, exact
 from sickbay.record.reader import Record, read_record
 
 Treated = Callable[..., tuple[Record, dict[str, Any]]]
+
+
+def start_for_ctrl_c(cwd: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+    """A command of ours that Ctrl-C reaches: what runs in the background ignores it, and so would its children."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "sickbay", *words],
+        cwd=cwd,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"} | variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 @pytest.fixture

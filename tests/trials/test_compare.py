@@ -59,6 +59,42 @@ def test_pure_noise_is_hardly_ever_told_apart(kind: str) -> None:
     assert told <= 0.01 * total, f"{told} of {total}"
 
 
+@pytest.mark.parametrize("kind", ["white", "heavy-tailed", "0.97"])
+def test_pure_noise_is_hardly_ever_told_apart_over_several_seeds_either(kind: str) -> None:
+    """Seeds are added one after the other until something shows, as a trial does that one pair did not decide: the chances of all these looks together."""
+    rng = np.random.default_rng(11)
+    told = total = 0
+    for n in (60, 200, 600) if not kind.startswith("0.") else (200, 600):
+        t = np.arange(n) / n
+        for shape in SHAPES.values():
+            for size in (0.1, 0.3, 0.6):
+                for _ in range(PAIRS // 2):
+                    pairs = [tuple(course(2.3 * shape(t) * np.exp(size * noise(kind, n, rng))) for _ in range(2)) for _ in range(5)]
+                    total += 1
+                    told += (
+                        compare(*pairs[0], gone=False).noisy
+                        and any(  # type: ignore[arg-type]
+                            compare(*pairs[0], gone=False, others=pairs[1:k]).effect in ("CURED", "HELPED", "HARMED")  # type: ignore[arg-type]
+                            for k in range(2, 6)
+                        )
+                    )
+    assert told <= 0.01 * total, f"{told} of {total}"
+
+
+def test_several_seeds_show_what_one_does_not() -> None:
+    rng = np.random.default_rng(5)
+    t = np.arange(60) / 60
+    pairs = [
+        (course(2.3 * np.exp(0.6 * rng.normal(size=60))), course(2.3 * np.exp(-1.2 * t) * np.exp(0.6 * rng.normal(size=60)))) for _ in range(200)
+    ]
+    alone = [compare(*pair, gone=False) for pair in pairs]
+    unclear = [i for i, outcome in enumerate(alone) if outcome.noisy]
+    assert len(unclear) > 100
+    together = [compare(*pairs[i], gone=False, others=[pairs[(i + k) % 200] for k in range(1, 5)]) for i in unclear]
+    assert sum(outcome.effect == "HELPED" for outcome in together) > 0.8 * len(unclear)
+    assert "over 5 seeds" in together[0].text and "lower on average" in together[0].text
+
+
 @pytest.mark.parametrize("size", [0.02, 0.1])
 def test_real_effects_are_seen(size: float) -> None:
     rng = np.random.default_rng(3)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from conftest import Sickbay
-from sickbay.exams.range_test import read_sweep, rounded
+from sickbay.exams.range_test import BACK_OFF, read_sweep, rounded
 from sickbay.exams.statistics import Spread, difference
 from sickbay.report.plots import plot
+from sickbay.supervise.repeating import first_operation
 
 torch = pytest.importorskip("torch")
 
@@ -32,7 +33,7 @@ def test_the_turn_is_found(turn: float, noise: float) -> None:
     found = read_sweep(RATES, sweep(turn, noise))
     assert found.turn is not None and found.suggestion is not None
     assert turn / 3 <= found.turn <= 3 * turn
-    assert found.suggestion == pytest.approx(found.turn / 10)
+    assert found.suggestion == pytest.approx(found.turn / BACK_OFF)
 
 
 def test_a_sweep_that_shows_nothing_says_so() -> None:
@@ -183,7 +184,24 @@ def test_deterministic(train: Path, sickbay: Sickbay) -> None:
     same = sickbay("deterministic", "--steps", "20", "train.py", "seeded")
     assert (same.returncode, same.stdout.split()[0]) == (0, "REPEATABLE"), same.stdout + same.stderr
     other = sickbay("deterministic", "--steps", "20", "train.py")
-    assert other.returncode == 1 and "differ first at step 0" in " ".join(other.stdout.split()), other.stdout + other.stderr
+    told = " ".join(other.stdout.split())
+    assert other.returncode == 1 and "differ first at step 0" in told, other.stdout + other.stderr
+    assert "the first tensor that differs is data of shape (32, 8), given to linear" in told, told
+
+
+def noted(step: int, operation: str, gave: int, given: int = 1, line: int = 3) -> dict[str, object]:
+    return {"step": step, "operation": operation, "file": "/x/train.py", "line": line, "given": [[[2, 3], True, given]], "gave": gave}
+
+
+def test_the_first_operation_that_differs_is_named() -> None:
+    same = [noted(0, "linear", 5), noted(0, "index_add", 6, line=4)]
+    assert first_operation(same, same, 0) is None
+    told = first_operation(same, [same[0], noted(0, "index_add", 7, line=4)], 0)
+    assert told == "the first operation that differs is index_add at train.py:4, which gives another result from the same input at step 0"
+    assert "a weight of shape (2, 3), given to linear" in str(first_operation(same, [noted(0, "linear", 9, given=2)], None))
+    assert "draws other random numbers" in str(first_operation([noted(1, "dropout", 1)], [noted(1, "dropout", 2)], 3))
+    assert first_operation([noted(2, "linear", 1)], [noted(2, "linear", 2)], 1) is None, "the losses differ before that"
+    assert "part at step 0" in str(first_operation(same, [noted(0, "relu", 5)], 0))
 
 
 def test_seeds_and_compare(train: Path, sickbay: Sickbay) -> None:

@@ -54,6 +54,8 @@ def test_lr_is_scaled_and_schedules_keep_their_shape(treated: Treated) -> None:
     assert rates(record) == [0.3, 0.3, 0.15, 0.15, 0.075, 0.075]
     record, _ = treated("hold-schedule", scheduled)
     assert rates(record) == [0.1] * 6
+    unstepped = REGRESSION.replace("range(6)", "range(14)").replace("for step", "torch.optim.lr_scheduler.LinearLR(optimizer, 0.1)\nfor step")
+    assert rates(treated("hold-schedule", unstepped)[0]) == pytest.approx([0.01] * 10 + [0.1] * 4), "a warm-up that nobody steps"
     record, _ = treated("warmup=4", REGRESSION)
     assert rates(record) == [0.025, 0.05, 0.075, 0.1, 0.1, 0.1]
     record, _ = treated("warmup=50%", REGRESSION, total=8)
@@ -256,6 +258,29 @@ def test_weights_start_anew_with_the_scripts_randomness_as_it_was(treated: Treat
     record, names = treated("reinit", text)
     plain, other = treated("lr=x1", text)
     assert losses(record)[0] != losses(plain)[0]
+    assert names["last"] == other["last"]
+
+
+@pytest.mark.parametrize(
+    "differentiate", ["loss.backward(); grads = [w.grad, v.grad]; w.grad = v.grad = None", "grads = torch.autograd.grad(loss, [w, v])"]
+)
+def test_plain_tensors_start_anew_too(treated: Treated, differentiate: str) -> None:
+    text = f"""
+w, v = torch.zeros(4, 16, requires_grad=True), torch.zeros(16, 1, requires_grad=True)
+x = torch.randn(64, 4)
+y = x[:, 0] * x[:, 1]
+for step in range(40):
+    loss = F.mse_loss((torch.tanh(x @ w) @ v)[:, 0], y)
+    {differentiate}
+    with torch.no_grad():
+        for p, g in zip((w, v), grads):
+            p -= 0.3 * g
+last = torch.rand(1)
+"""
+    _, names = treated("reinit", text)
+    _, other = treated("lr=x1", text)
+    assert not bool(other["w"].any()), "zeros stay zeros"
+    assert bool(names["w"].any()) and bool(names["v"].any())
     assert names["last"] == other["last"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from sickbay.causes.evidence import hint, proof, strong
 from sickbay.conclude import fold, with_trials
 from sickbay.facts import Facts, Model, Run
-from sickbay.nouns import Effect, Evidence, Family, Fix, Sign, Suspicion, Trial
+from sickbay.nouns import Effect, Evidence, Family, Fix, Series, Sign, Suspicion, Trial
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.supervise.planning import cure_for, make_plan
@@ -87,6 +87,17 @@ def test_a_plan_fits_its_budget() -> None:
     assert [t.text for t in make_plan(record(), causes, seeded=True, given=["lr=x0.3,clip=1.0"]).trials] == ["lr=x0.3,clip=1.0"]
 
 
+def test_a_trial_reaches_what_the_run_broke_down_at() -> None:
+    loss = Series("loss/train", np.arange(400), np.where(np.arange(400) < 300, 1.0, np.nan))
+    late = Record(facts=record().facts, all_series={"loss/train": loss})
+    causes = [suspicion(c, strong("s")) for c in ("missing-zero-grad", "lr-too-high", "exploding-gradient")]
+    assert make_plan(record(), causes, seeded=True).steps == 233
+    assert make_plan(late, causes, seeded=True).steps is None, "450 steps or more would be needed: all of them"
+    early = Record(facts=record().facts, all_series={"loss/train": Series("loss/train", loss.steps, np.where(loss.steps < 200, 1.0, np.nan))})
+    assert make_plan(early, causes, seeded=True).steps == 302
+    assert make_plan(early, causes, seeded=True, steps=50).steps == 50, "what was asked for is done"
+
+
 @pytest.mark.parametrize(
     ("ratio", "low", "high"), [(1e-3, "lr=x10", "lr=x0.1"), (2e-6, "lr=x100", "lr=x0.1"), (1e-9, "lr=x1000", "lr=x0.1"), (5.0, "lr=x10", "lr=x0.01")]
 )
@@ -97,6 +108,7 @@ def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None
 
 
 def test_what_nothing_would_take_hold_of_is_not_tried() -> None:
-    assert cure_for("symmetric-init", Record()) is None, "a script of plain tensors"
+    assert cure_for("symmetric-init", Record()) is None, "no weights were seen"
+    assert cure_for("symmetric-init", Record(facts=Facts(run=Run(backwards=5)))) == "reinit", "a script of plain tensors"
     assert cure_for("unshuffled-data", Record()) is None, "a script without a loader"
     assert cure_for("symmetric-init", Record(facts=Facts(models=(Model(name="Net"),)))) == "reinit"

@@ -28,7 +28,7 @@ def test_labels_say_it_in_words() -> None:
         ("learning-rate=1", "there is no treatment 'learning-rate'"),
         ("zerograd", "did you mean zero-grad"),
         ("lr", "needs a value"),
-        ("lr=fast", "is not a number above 0"),
+        ("lr=fast", "write for example lr=x0.1"),
         ("zero-grad=1", "takes no value"),
         ("warmup=300%", "more than all steps"),
         ("drop-samples=first", "not a whole number"),

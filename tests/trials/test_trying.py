@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 from conftest import Sickbay
+from sickbay.record.reader import Record
 from sickbay.report.document import schema
+from sickbay.supervise import trying
+from sickbay.supervise.planning import Plan, Planned
+from sickbay.testing import make_record
+from sickbay.trials.runner import Done, Job
 from sickbay.trials.storage import load_trials
+from sickbay.trials.treatment import parse
+from trials.conftest import start_for_ctrl_c
 
 pytest.importorskip("torch")
 
@@ -120,23 +126,46 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, sickbay: Sickbay) -> None:
     assert sickbay("run", "--quiet", "--name", "run", "train.py").returncode == 0
     slow = HEALTHY.replace("range(120)", "range(10**9)").replace("optimizer.step()", "optimizer.step(); time.sleep(0.05)")
     (tmp_path / "train.py").write_text("import time\n" + slow)
-    command = [sys.executable, "-m", "sickbay", "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
-    trying = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it, and so would its children
-    )
+    running = start_for_ctrl_c(tmp_path, "try", "run", "--treat", "lr=x0.5", "--treat", "clip=1", "--budget-time", "10m", "--steps", "60")
     folder = tmp_path / ".sickbay/runs/run"
     deadline = time.monotonic() + 100
     while len(list((folder / "trials").glob("clip*/*.sickbay"))) < 1 and time.monotonic() < deadline:
         time.sleep(0.1)
-    trying.send_signal(signal.SIGINT)
-    _, errors = trying.communicate(timeout=60)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
     assert "stopped; 1 of 2 trials are kept" in errors
     assert [t.treatment for t in load_trials(folder)] == ["lr=x0.5"]
+
+
+def test_where_noise_hides_an_effect_more_seeds_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With runs that are made up: what counts is which are asked for."""
+    rng, t = np.random.default_rng(0), np.arange(60) / 60
+
+    def noisy(level: object) -> Record:
+        return make_record(series={"loss/train": 2.3 * np.exp(0.6 * rng.normal(size=60)) * np.asarray(level)})
+
+    class Never:
+        at_once = 1
+
+        def run(self, jobs: object, tick: object) -> Iterator[Done]:
+            raise AssertionError("no process is started here")
+
+    asked: list[str] = []
+
+    def ran(together: list[Planned], number: int, of: int) -> Iterator[tuple[Planned, Done, Path]]:
+        for planned in together:
+            asked.append(planned.text)
+            yield planned, Done(Job(planned.text, (), "", {}, tmp_path), 0, 1.0), Path(planned.text)
+
+    plan = Plan((Planned("", parse("lr=x0.1")),), None, False, 60.0, 1.0)
+    for decay, effect in ((1.2, "CURED"), (0.0, "NO EFFECT")):
+        asked.clear()
+        monkeypatch.setattr(trying, "_opened", lambda folder, d=decay: noisy(np.exp(-d * t) if "lr" in str(folder) else 1.0))
+        trial = trying.Trying(tmp_path, noisy(1.0), plan, Never())
+        monkeypatch.setattr(trial, "_run", ran)
+        first, *more = trial.carry_out()
+        assert first.effect == "INCONCLUSIVE"
+        assert asked[:5] == ["lr=x0.1", "seed=1", "seed=1,lr=x0.1", "seed=2", "seed=2,lr=x0.1"]
+        assert len(asked) <= 1 + 2 * trying.MORE_SEEDS
+        (last,) = more
+        assert (last.effect, trial.results) == (effect, [last]) and "seeds" in last.text, last.text

@@ -10,6 +10,7 @@ import click
 
 from sickbay import __version__
 from sickbay.cli import (
+    bisect,
     catalogue,
     checklist,
     compare,
@@ -72,7 +73,7 @@ def cli() -> None:
 for command in (
     run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
     catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew, forgetting.forgetting,
-    checklist.checklist, compare.compare, doctor.doctor,
+    checklist.checklist, compare.compare, bisect.bisect, doctor.doctor,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -7,17 +7,18 @@ from pathlib import Path
 import click
 
 from sickbay.cli.exams import REGULARISERS_OFF, SCRIPT, command_argument, opened, page
-from sickbay.cli.options import runs_option
+from sickbay.cli.options import jobs_option, on_option, runner_for, runs_option
 
 TREATED = (("learning rate ×0.1", "lr=x0.1"), ("gradients clipped at 1.0", "clip=1.0"), ("full precision", "fp32"))
 
 
 @click.command(context_settings=SCRIPT)
 @click.option("--steps", type=click.IntRange(min=20), default=200, show_default=True, metavar="N", help="Steps of each run.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Runs at a time.")
+@jobs_option("Runs")
+@on_option
 @runs_option
 @command_argument
-def checklist(command: tuple[str, ...], steps: int, jobs: int, runs_dir: Path | None) -> None:
+def checklist(command: tuple[str, ...], steps: int, jobs: int | None, on: str | None, runs_dir: Path | None) -> None:
     """The five things to try first on a script: a tenth of the learning rate, clipping, full precision, two samples by heart, and a look at the data.
 
     The script is run a few times for some steps, each time with one thing changed, and left as it was.
@@ -25,13 +26,13 @@ def checklist(command: tuple[str, ...], steps: int, jobs: int, runs_dir: Path | 
     from sickbay.supervise.checking import conclusion, rows, uses_half
     from sickbay.supervise.examining import Examined, examine, must
     from sickbay.trials.orders import Orders
-    from sickbay.trials.runner import LocalRunner
 
     what, folder = opened(command, runs_dir, "checklist")
+    runner = runner_for(on, jobs)
     found: dict[str, Examined] = {}
 
     def run(*wanted: tuple[str, Orders]) -> None:
-        for seen in examine(what, folder, wanted, runner=LocalRunner(jobs)):
+        for seen in examine(what, folder, wanted, runner=runner):
             click.echo(f"sickbay: {seen.name} done ({seen.done.seconds:.0f} s)", err=True)
             found[seen.name] = seen
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sickbay.cli.options import runs_option
+from sickbay.cli.options import jobs_option, on_option, runner_for, runs_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,9 +84,10 @@ def overfit(command: tuple[str, ...], steps: int, rows: int | None, runs_dir: Pa
 @click.option("--steps", type=click.IntRange(min=40), default=200, show_default=True, metavar="N", help="Steps of the sweep.")
 @click.option("--from", "low", type=float, default=1e-6, show_default=True, help="Lowest learning rate.")
 @click.option("--to", "high", type=float, default=10.0, show_default=True, help="Highest learning rate.")
+@on_option
 @runs_option
 @command_argument
-def lr(command: tuple[str, ...], steps: int, low: float, high: float, runs_dir: Path | None) -> None:
+def lr(command: tuple[str, ...], steps: int, low: float, high: float, on: str | None, runs_dir: Path | None) -> None:
     """Find a learning rate for the script by a range test.
 
     The script is run with a rate that rises exponentially from step to step, and is stopped after the sweep; its own schedule is kept out of it. Nothing that
@@ -96,7 +97,7 @@ def lr(command: tuple[str, ...], steps: int, low: float, high: float, runs_dir: 
     from sickbay.supervise.sweeping import sweep
 
     what, folder = opened(command, runs_dir, "lr")
-    found, used = sweep(what, folder, low, high, steps)
+    found, used = sweep(what, folder, low, high, steps, runner_for(on, 1))
     out = page()
     for line in plot(found.rates, found.losses, log_x=True, mark=found.suggestion):
         out.line(line)
@@ -118,10 +119,13 @@ def _apart(ratio: float) -> str:
 @click.option("-n", "number", type=click.IntRange(min=2), default=5, show_default=True, metavar="N", help="Seeds.")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Steps of each run  [default: the whole script]")
 @click.option("--treat", metavar="NAME[=VALUE],...", help="Run each seed a second time with this, and say whether it makes a difference.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Runs at a time.")
+@jobs_option("Runs")
+@on_option
 @runs_option
 @command_argument
-def seeds(command: tuple[str, ...], number: int, steps: int | None, treat: str | None, jobs: int, runs_dir: Path | None) -> None:
+def seeds(
+    command: tuple[str, ...], number: int, steps: int | None, treat: str | None, jobs: int | None, on: str | None, runs_dir: Path | None
+) -> None:
     """How much of the script's result is the seed?
 
     The script is run with several seeds (also where it sets its own), and the results are told as mean and spread.
@@ -132,7 +136,7 @@ def seeds(command: tuple[str, ...], number: int, steps: int | None, treat: str |
     if treat is not None:
         parse(treat)
     what, folder = opened(command, runs_dir, "seeds")
-    results = across_seeds(what, folder, number, steps, treat, jobs, told=lambda name: click.echo(f"sickbay: {name} done", err=True))
+    results = across_seeds(what, folder, number, steps, treat, runner_for(on, jobs), told=lambda name: click.echo(f"sickbay: {name} done", err=True))
     out = page()
     for line in table(results, treat):
         out.prose(line, hang=2)

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sickbay.errors import SettingsError
+from sickbay.errors import SettingsError, UsageError
 from sickbay.settings import Settings
+
+if TYPE_CHECKING:
+    from sickbay.trials.runner import Runner
 
 F = TypeVar("F", bound=Callable[..., Any])
 NAMES = {"record_bytes": "--record-budget"}
@@ -44,6 +47,25 @@ def parse_time(_: click.Context, __: click.Parameter, text: str | None) -> float
 budget_option = click.option(
     "--budget-time", callback=parse_time, metavar="TIME", help="What all trials together may take, for example 5m  [default: twice the run]"
 )
+on_option = click.option("--on", "on", metavar="ray[://HOST:PORT]", help="Run them on a Ray cluster  [default: here]")
+
+
+def runner_for(on: str | None, jobs: int | None) -> Runner:
+    """Where jobs are run: here, one at a time unless told otherwise, or on a cluster, as many as it has processors."""
+    if on is None:
+        from sickbay.trials.runner import LocalRunner
+
+        return LocalRunner(jobs or 1)
+    if on != "ray" and not on.startswith("ray://"):
+        raise UsageError(f"--on {on} is not known: expected ray or ray://HOST:PORT")
+    from sickbay.supervise.on_ray import RayRunner
+
+    return RayRunner(on if on != "ray" else None, jobs)
+
+
+def jobs_option(what: str) -> Callable[[F], F]:
+    """`--jobs`, for that many runs or trials."""
+    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"{what} at a time  [default: 1; on a cluster all its processors]")
 
 
 def settings_options(function: F) -> F:

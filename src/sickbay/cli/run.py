@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sickbay import __version__
-from sickbay.cli.options import budget_option, exit_code_option, json_option, runs_option, settings_options
+from sickbay.cli.options import budget_option, exit_code_option, jobs_option, json_option, on_option, runs_option, settings_options
 from sickbay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @click.option("--trials", is_flag=True, help="Then try the cures of what is suspected on the script, and tell what helped (see `sickbay try`).")
 @budget_option
 @click.option("--trial-steps", type=click.IntRange(min=1), metavar="N", help="With --trials: steps of each trial.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="With --trials: trials at a time.")
+@jobs_option("With --trials: trials")
+@on_option
 @click.option("--no-html", is_flag=True, help="Do not write the HTML report.")
 @click.option("--quiet", is_flag=True, help="No live line and no report in the terminal.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...")
@@ -53,7 +54,8 @@ def run(
     trials: bool,
     budget_time: float | None,
     trial_steps: int | None,
-    jobs: int,
+    jobs: int | None,
+    on: str | None,
     no_html: bool,
     quiet: bool,
     **settings: Any,
@@ -82,7 +84,7 @@ def run(
     folder = new_run(runs_root(runs_dir), what.stem, name)
     ending = start(what, folder, Settings(**settings), live=not quiet, variables=variables)
     if trials and ending.exit not in DIE_ALIKE:
-        _try(folder, budget_time, trial_steps, jobs)
+        _try(folder, budget_time, trial_steps, jobs, on)
     diagnosis = tell(folder, json_file=json_file, html=not no_html, quiet=quiet)
     sick = exit_code and diagnosis is not None and diagnosis.verdict == "sick"
     end_like(ending, 1 if sick and ending.code == 0 else ending.code)
@@ -98,12 +100,12 @@ def _treated(treat: str | None) -> dict[str, str]:
     return Orders(treat=",".join(map(str, parse(treat)))).to_env()
 
 
-def _try(folder: Path, budget: float | None, steps: int | None, jobs: int) -> None:
+def _try(folder: Path, budget: float | None, steps: int | None, jobs: int | None, on: str | None) -> None:
     from sickbay.cli.output import contained
     from sickbay.cli.trying import carry_out
 
     with contained("the trials could not be run", folder):
-        carry_out(folder, given=(), budget=budget, steps=steps, jobs=jobs)
+        carry_out(folder, given=(), budget=budget, steps=steps, jobs=jobs, on=on)
 
 
 def start(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sickbay.cli.options import budget_option, exit_code_option, json_option, runs_option
+from sickbay.cli.options import budget_option, exit_code_option, jobs_option, json_option, on_option, runner_for, runs_option
 from sickbay.cli.read import run_argument
 from sickbay.errors import UsageError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sickbay.supervise.trying import Told
 
 steps_option = click.option("--steps", type=click.IntRange(min=1), metavar="N", help="Steps of each trial  [default: all, or what the time allows]")
-jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Trials at a time.")
 
 
 @click.command("try")
@@ -26,7 +25,8 @@ jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=1, show
 @click.option("--treat", "given", multiple=True, metavar="NAME[=VALUE],...", help="Try this instead of the suspicions' cures; may be repeated.")
 @budget_option
 @steps_option
-@jobs_option
+@jobs_option("Trials")
+@on_option
 @click.option("--dry-run", is_flag=True, help="Show which trials would be run, and how long they would take.")
 @runs_option
 @json_option
@@ -36,7 +36,8 @@ def try_(
     given: tuple[str, ...],
     budget_time: float | None,
     steps: int | None,
-    jobs: int,
+    jobs: int | None,
+    on: str | None,
     dry_run: bool,
     runs_dir: Path | None,
     json_file: str | None,
@@ -54,7 +55,7 @@ def try_(
 
     place = find_run(run, runs_root(runs_dir))
     folder = place if place.is_dir() else place.parent
-    if not carry_out(folder, given=given, budget=budget_time, steps=steps, jobs=jobs, dry_run=dry_run):
+    if not carry_out(folder, given=given, budget=budget_time, steps=steps, jobs=jobs, on=on, dry_run=dry_run):
         return
     record = open_run(place)
     diagnosis = output.conclude(record, folder)
@@ -63,7 +64,9 @@ def try_(
         sys.exit(1)
 
 
-def carry_out(folder: Path, *, given: tuple[str, ...], budget: float | None, steps: int | None, jobs: int, dry_run: bool = False) -> bool:
+def carry_out(
+    folder: Path, *, given: tuple[str, ...], budget: float | None, steps: int | None, jobs: int | None, on: str | None, dry_run: bool = False
+) -> bool:
     """Plan the trials of a run, tell the plan, and run them unless it is a dry run. False if nothing was tried."""
     from sickbay.conclude import diagnose, suspect_all
     from sickbay.runs import open_run
@@ -71,7 +74,6 @@ def carry_out(folder: Path, *, given: tuple[str, ...], budget: float | None, ste
     from sickbay.supervise.planning import candidates, make_plan
     from sickbay.supervise.replay import command_of
     from sickbay.supervise.trying import Trying, forget, is_seeded
-    from sickbay.trials.runner import LocalRunner
 
     record = open_run(folder)
     command_of(folder)
@@ -79,12 +81,13 @@ def carry_out(folder: Path, *, given: tuple[str, ...], budget: float | None, ste
         raise UsageError(f"{folder.name} is a treated run itself ({record.facts.run.treatment}); try a run of the script as it is")
     suspected = candidates(diagnose(record), suspect_all(record, read_signs(record)))
     plan = make_plan(record, suspected, seeded=is_seeded(record), given=given, steps=steps, budget=budget)
-    _tell_plan(plan, suspected[0].cause if suspected else "", jobs)
+    _tell_plan(plan, suspected[0].cause if suspected else "", jobs or 1)
     if dry_run or not plan.trials:
         return False
-    forget(folder)
     line = _Line(plan)
-    trying = Trying(folder, record, plan, LocalRunner(jobs), jobs, line.show)
+    runner = runner_for(on, jobs)
+    forget(folder)
+    trying = Trying(folder, record, plan, runner, line.show)
     try:
         for trial in trying.carry_out():
             line.clear()

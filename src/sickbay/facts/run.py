@@ -66,6 +66,8 @@ class Run:
     finished: bool = False
     treatment: str = ""
     """What was changed in this run by a treatment, in words; empty in a run of the script as it is."""
+    shortened: bool = False
+    """Ended by us after the steps that were asked for, before the script's own end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,6 +128,8 @@ class Session:
         """Whether a gradient is not finite: called before every update, also in naps (see forensics/gradients.py)."""
         self.treatment = ""
         """What a trial changes in this run, in words; empty in every other run."""
+        self.shortened = False
+        """A trial ended the script before its own end."""
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None
@@ -495,6 +497,7 @@ class Session:
             autograd_grad_calls=self.autograd_grad_calls,
             finished=finished,
             treatment=self.treatment,
+            shortened=self.shortened,
         )
 
     def close(self) -> None:

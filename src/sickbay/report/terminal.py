@@ -93,10 +93,7 @@ def render(view: View, console: Console) -> None:
     """Print the report."""
     page = Page(console)
     _header(page, view)
-    for cause in view.causes[:CAUSES]:
-        page.line()
-        _cause(page, cause, alone=len(view.causes) == 1)
-    _more_causes(page, view.causes[CAUSES:])
+    _causes(page, view)
     for trial in view.trials:
         page.line()
         _tried(page, trial)
@@ -105,10 +102,28 @@ def render(view: View, console: Console) -> None:
     _footer(page, view)
 
 
-def _header(page: Page, view: View) -> None:
-    page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
+def render_findings(view: View, console: Console) -> None:
+    """Only what was found, for a place that has a frame of its own (the report of a failed test)."""
+    page = Page(console)
+    _verdict(page, view)
+    _causes(page, view)
+
+
+def _causes(page: Page, view: View) -> None:
+    for cause in view.causes[:CAUSES]:
+        page.line()
+        _cause(page, cause, alone=len(view.causes) == 1)
+    _more_causes(page, view.causes[CAUSES:])
+
+
+def _verdict(page: Page, view: View) -> None:
     title = "not trained" if view.verdict == "untrained" else view.verdict
     page.prose(view.reason, indent=len(title) + 2, label=title.upper(), mark=TONE[view.verdict])
+
+
+def _header(page: Page, view: View) -> None:
+    page.line(("── sickbay " + "─" * (page.width - 11), "dim"))
+    _verdict(page, view)
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
     if view.run.treated:

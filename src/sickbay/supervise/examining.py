@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from sickbay import __version__
 from sickbay.errors import SickbayError, UsageError
 from sickbay.observe.bootstrap import UNTREATED
 from sickbay.runs import RunInfo, bootstrap_errors, new_run, open_run
-from sickbay.supervise.trying import make_job
+from sickbay.supervise.jobs import make_job
 from sickbay.trials.orders import Orders
 from sickbay.trials.runner import OUTPUT_FILE, Done, LocalRunner, Runner
 
@@ -51,16 +51,19 @@ def examine(
     runner: Runner | None = None,
     seconds: float | None = None,
     begun: Callable[[], None] = lambda: None,
+    cwd: Path | None = None,
+    base: Mapping[str, str] | None = None,
 ) -> Iterator[Examined]:
-    """Each run by its name, when it has ended. Nothing that the command writes is left behind but its records, in `folder`."""
-    info = RunInfo(command=what.argv, cwd=str(Path.cwd()), python=sys.version.split()[0], sickbay=__version__, started=time.time())
+    """Each run by its name, when it has ended, here or in `cwd`, in our environment or in `base`. Nothing that the command writes is left behind
+    but its records, in `folder`."""
+    info = RunInfo(command=what.argv, cwd=str(cwd or Path.cwd()), python=sys.version.split()[0], sickbay=__version__, started=time.time())
     info.save(folder)
     with tempfile.TemporaryDirectory(prefix="sickbay-exam-") as scratch:
         jobs, names = [], dict[Path, str]()
         for name, orders in wanted:
             place = new_run(folder, name, name)
             names[place] = name
-            jobs.append(replace(make_job(name, info, place, orders, Path(scratch, name)), seconds=seconds))
+            jobs.append(replace(make_job(name, info, place, orders, Path(scratch, name), base), seconds=seconds))
         for done in (runner or LocalRunner()).run(jobs, begun):
             place = done.job.folder
             replace(info, ended=time.time(), seconds=round(done.seconds, 3), exit=done.returncode).save(place)

@@ -13,12 +13,13 @@ from sickbay.causes.registry import catalogue
 from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
+from sickbay.trials.compare import LONGER, course_of
 from sickbay.trials.treatment import Treatment, labels, parse
 
 DEAD_AT_START = 0.5
 STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.001", "lr=x10": "lr=x100", "lr=x100": "lr=x1000"}
 """What is tried next where the first treatment did not cure."""
-AT_MODELS = frozenset({"reinit", "unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
+AT_MODELS = frozenset({"unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
 AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
 """Treatments that take hold of modules that are called, and of loaders."""
 MOST = 4
@@ -70,7 +71,7 @@ def make_plan(
     allowed = budget if budget is not None else BUDGET_RUNS * max(run.seconds, 1.0)
     jobs = len(trials) + (not seeded)
     if steps is None and jobs and jobs * run.seconds > allowed:
-        steps = _fitting(record, allowed / jobs)
+        steps = max(_fitting(record, allowed / jobs), _reaching(record))
     wanted = steps if steps is not None and steps < run.steps else None
     return Plan(trials, wanted, not seeded, allowed, _expected(record, wanted))
 
@@ -81,6 +82,17 @@ def _fitting(record: Record, seconds: float) -> int:
     before = max(run.seconds - run.training_seconds, 0.0)
     share = max(seconds - before, 0.0) / max(run.training_seconds, 1e-6)
     return max(int(share * run.steps), min(SHORTEST, run.steps))
+
+
+def _reaching(record: Record) -> int:
+    """Steps after which a trial has passed what the run broke down at; 0 if it did not. A shorter trial would say nothing of it.
+
+    It is run from the start all the same: the incident holds weights, optimizer and generators of that step, but the script's own counters,
+    schedules and place in the data cannot be set to where they were, and a run with old weights and a new schedule is another experiment."""
+    broke = course_of(record).broke
+    crash = record.facts.crash
+    at = broke if broke is not None else crash.step if crash is not None else None
+    return int(LONGER * (at + 1)) + 1 if at is not None else 0
 
 
 def _expected(record: Record, steps: int | None) -> float:
@@ -111,6 +123,8 @@ def cure_for(cause: str, record: Record) -> str | None:
     declared = catalogue()[cause].cure
     if (declared in AT_MODELS and not record.facts.models) or (declared in AT_LOADERS and not record.facts.loaders):
         return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
+    if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
+        return None  # no weights were seen
     if declared == "drop-samples":
         samples = _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None

@@ -14,20 +14,22 @@ from sickbay.record.reader import Record
 from sickbay.supervise.command import Command
 from sickbay.supervise.examining import examine
 from sickbay.trials.orders import Orders
-from sickbay.trials.runner import LocalRunner
+from sickbay.trials.runner import Runner
 
 METRICS = {"training loss": "loss/train", "validation loss": "loss/eval", "validation accuracy": "accuracy/eval"}
 Results = Mapping[str, Mapping[str, list[float]]]
 """By "untreated" or "treated", then by metric: one number per seed."""
 
 
-def across_seeds(what: Command, folder: Path, number: int, steps: int | None, treat: str | None, jobs: int, told: Callable[[str], None]) -> Results:
+def across_seeds(
+    what: Command, folder: Path, number: int, steps: int | None, treat: str | None, runner: Runner, told: Callable[[str], None]
+) -> Results:
     wanted = [(f"untreated-seed-{n}", Orders(treat=f"seed={n}", steps=steps)) for n in range(number)]
     if treat is not None:
         wanted += [(f"treated-seed-{n}", Orders(treat=f"seed={n},{treat}", steps=steps)) for n in range(number)]
     results: dict[str, dict[str, list[float]]] = {}
     troubles = []
-    for seen in examine(what, folder, wanted, runner=LocalRunner(jobs)):
+    for seen in examine(what, folder, wanted, runner=runner):
         told(seen.name)
         if seen.record is None:
             troubles.append(f"{seen.name}: {seen.trouble}")

@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,16 +20,14 @@ from sickbay.errors import SickbayError
 from sickbay.nouns import Suspicion, Trial
 from sickbay.observe.bootstrap import UNTREATED
 from sickbay.runs import RunInfo, bootstrap_errors, new_run, open_run, write_atomically
-from sickbay.settings import Settings
 from sickbay.signs import read_signs
-from sickbay.supervise.child import environment
+from sickbay.supervise.jobs import make_job
 from sickbay.supervise.planning import STRONGER, Plan, Planned
 from sickbay.supervise.replay import SEEDED
-from sickbay.trials.compare import Course, Outcome, compare, compare_waiting, course_of
-from sickbay.trials.fence import TRACKERS_OFF
+from sickbay.trials.compare import Course, Outcome, comparable, compare, compare_waiting, course_of
 from sickbay.trials.ground import FENCED_FILE
 from sickbay.trials.orders import Orders
-from sickbay.trials.runner import Done, Job, Runner
+from sickbay.trials.runner import Done, Runner
 from sickbay.trials.storage import TRIALS_FILE, TRIALS_FOLDER, dump_trials
 from sickbay.trials.treatment import parse
 
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
 SEED = 0
 POINTS = 60
 """Of each curve that are kept with a trial: what a small chart shows."""
+MORE_SEEDS = 4
+"""Besides the script's own: the noise of a mean of five is less than half that of one."""
 SLACK = 5.0
 """Seconds beyond the budget that a trial under way is given: a script that is nearly through may end by itself."""
 
@@ -59,17 +59,18 @@ class Told:
 class Trying:
     """The trials of one run. `carry_out` gives each result when it is there; what is done is on disk by then."""
 
-    def __init__(
-        self, folder: Path, record: Record, plan: Plan, runner: Runner, at_once: int = 1, progress: Callable[[Told], None] = lambda _: None
-    ) -> None:
+    def __init__(self, folder: Path, record: Record, plan: Plan, runner: Runner, progress: Callable[[Told], None] = lambda _: None) -> None:
         self.folder = folder
         self.record = record
         self.info = RunInfo.load(folder)
         self.plan = plan
         self.runner = runner
-        self.at_once = at_once
         self.progress = progress
         self.results: list[Trial] = []
+        self.unclear: dict[str, tuple[Planned, Done, Path]] = {}
+        """Trials that noise alone kept from telling something, by treatment."""
+        self.other_seeds: dict[int, Course] = {}
+        """The script as it is, with other seeds."""
         self.before = {s.cause: s for s in suspect_all(record, read_signs(record))}
         self.ends = time.monotonic() + plan.budget
         self.untreated = course_of(record, plan.steps)
@@ -80,13 +81,45 @@ class Trying:
         waiting = list(self.plan.trials)
         number = 0
         while waiting and (time.monotonic() < self.ends or not self.results):
-            together, waiting = waiting[: self.at_once], waiting[self.at_once :]
+            together, waiting = waiting[: self.runner.at_once], waiting[self.runner.at_once :]
             for planned, done, folder in self._run(together, number, number + len(together) + len(waiting)):
                 trial = self._trial(planned, done, folder)
                 self._keep(trial)
                 yield trial
                 waiting = self._next(waiting, planned, trial)
             number += len(together)
+        if not any(trial.effect == "CURED" for trial in self.results):
+            yield from self._with_more_seeds()
+
+    def _with_more_seeds(self) -> Iterator[Trial]:
+        """Where noise hides whether a treatment does anything, both ways are run with other seeds, pair by pair, until it shows or time is up."""
+        for planned, done, folder in list(self.unclear.values()):
+            others: list[tuple[Course, Course]] = []
+            while planned.text in self.unclear and len(others) < MORE_SEEDS and time.monotonic() + 2 * self.plan.each < self.ends:
+                pair = self._pair(planned, len(others) + 1)
+                if pair is None:
+                    break
+                others.append(pair)
+                trial = self._trial(planned, done, folder, others)
+            if others:
+                self._keep(trial)
+                yield trial
+
+    def _pair(self, planned: Planned, seed: int) -> tuple[Course, Course] | None:
+        """The script as it is and treated, with the same other seed; None if the two cannot be compared."""
+        other = parse(f"seed={seed}")
+        wanted = [] if seed in self.other_seeds else [Planned("", other)]
+        treated = None
+        for ran, _, folder in self._run([*wanted, Planned(planned.cause, (*other, *planned.treatments))], len(self.results), len(self.results)):
+            record = _opened(folder)
+            if record is None:
+                return None
+            if ran.treatments == other:
+                self.other_seeds[seed] = course_of(record, self.plan.steps)
+            else:
+                treated = course_of(record, self.plan.steps)
+        untreated = self.other_seeds.get(seed)
+        return (untreated, treated) if untreated is not None and treated is not None and comparable(untreated, treated) else None
 
     def _next(self, waiting: list[Planned], planned: Planned, trial: Trial) -> list[Planned]:
         """What is still worth a trial after this one."""
@@ -106,9 +139,13 @@ class Trying:
             if record is not None and record.facts.run.steps:
                 self.untreated = course_of(record, self.plan.steps)
 
-    def _trial(self, planned: Planned, done: Done, folder: Path) -> Trial:
+    def _trial(self, planned: Planned, done: Done, folder: Path, others: Sequence[tuple[Course, Course]] = ()) -> Trial:
         record = _opened(folder)
-        outcome, treated = self._judge(planned, done, folder, record)
+        outcome, treated = self._judge(planned, done, folder, record, others)
+        if outcome.noisy:
+            self.unclear[planned.text] = planned, done, folder
+        else:
+            self.unclear.pop(planned.text, None)
         return Trial(
             cause=planned.cause,
             treatment=planned.text,
@@ -118,13 +155,15 @@ class Trying:
             size=outcome.size,
             noise=outcome.noise,
             steps=treated.steps if treated is not None else 0,
-            seconds=round(done.seconds, 2),
+            seconds=round(done.seconds * (1 + 2 * len(others)), 2),
             untreated=thinned(self.untreated.loss),
             treated=thinned(treated.loss) if treated is not None else (),
             fenced=tuple(_lines(folder / FENCED_FILE)),
         )
 
-    def _judge(self, planned: Planned, done: Done, folder: Path, record: Record | None) -> tuple[Outcome, Course | None]:
+    def _judge(
+        self, planned: Planned, done: Done, folder: Path, record: Record | None, others: Sequence[tuple[Course, Course]]
+    ) -> tuple[Outcome, Course | None]:
         if done.returncode is None or done.returncode == UNTREATED or record is None:
             why = done.trouble or next(iter(bootstrap_errors(folder)), "") or f"it ended with exit code {done.returncode} and recorded nothing"
             return Outcome("INCONCLUSIVE", f"the trial did not come about: {why}"), None
@@ -135,7 +174,7 @@ class Trying:
         redefined = any(t.intervention.redefines_loss for t in planned.treatments)
         found = diagnose(record)
         well = not any(s.certainty != "possible" for s in found.causes)
-        outcome = compare(self.untreated, treated, redefined=redefined, gone=gone, well=well)
+        outcome = compare(self.untreated, treated, redefined=redefined, gone=gone, well=well, others=others)
         return (replace(outcome, text=f"{outcome.text} ({done.trouble})") if done.trouble else outcome), treated
 
     def _gone(self, planned: Planned, record: Record) -> bool | None:
@@ -166,19 +205,9 @@ class Trying:
                 yield by_folder[folder], done, folder
 
     def _keep(self, trial: Trial) -> None:
-        self.results.append(trial)
+        """In place of an earlier one of the same treatment."""
+        self.results = [t for t in self.results if (t.cause, t.treatment) != (trial.cause, trial.treatment)] + [trial]
         write_atomically(self.folder / TRIALS_FILE, dump_trials(tuple(self.results)))
-
-
-def make_job(name: str, info: RunInfo, folder: Path, orders: Orders, scratch: Path) -> Job:
-    """The recorded command, fenced: what it writes goes to the scratch folder."""
-    temporary = scratch / "tmp"
-    temporary.mkdir(parents=True)
-    fenced = replace(orders, scratch=str(scratch))
-    env = environment(folder, Settings(blackbox=0)) | TRACKERS_OFF | fenced.to_env()
-    env |= {"TMPDIR": str(temporary), "MLFLOW_TRACKING_URI": (temporary / "mlflow").as_uri()}
-    env.setdefault("PYTHONHASHSEED", "0")
-    return Job(name, tuple(info.command), info.cwd, env, folder)
 
 
 def forget(folder: Path) -> None:

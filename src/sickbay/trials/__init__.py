@@ -5,6 +5,7 @@
     control.py        where these files take hold of the process
     fence.py, stop.py what keeps a trial short and without traces
     compare.py        untreated against treated: CURED, HELPED, NO EFFECT, HARMED or INCONCLUSIVE
+    fingerprints.py   checksums of the first steps' operations, for two runs that should be the same
     runner.py         trials as independent jobs
 
 What stands in the user's process (treatment, interventions, control, fence, stop, inside) needs the standard library and

@@ -13,6 +13,7 @@ one (`gone`). The curves then say whether that did any good. What ended the run 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from sickbay.nouns import Effect, Series
 from sickbay.record.reader import Record
-from sickbay.trials.levels import FEWEST, Levels, compare_levels, start_of
+from sickbay.trials.levels import FEWEST, Levels, combine, compare_levels, start_of
 
 STANDARD_ERRORS = 3.0
 FASTER = 0.5
@@ -57,6 +58,8 @@ class Outcome:
     size: float = 0.0
     """How much lower the treated loss is, as a difference of logarithms; negative if higher."""
     noise: float = 0.0
+    noisy: bool = False
+    """Nothing but noise keeps it from being told: more seeds may."""
 
 
 def course_of(record: Record, until: int | None = None) -> Course:
@@ -77,15 +80,25 @@ def course_of(record: Record, until: int | None = None) -> Course:
     )
 
 
-def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone: bool | None = None, well: bool = False) -> Outcome:
+def compare(
+    untreated: Course,
+    treated: Course,
+    *,
+    redefined: bool = False,
+    gone: bool | None = None,
+    well: bool = False,
+    others: Sequence[tuple[Course, Course]] = (),
+) -> Outcome:
     """`gone`: the cause's evidence was in the untreated record and is not in the treated one; None if it never was. `well`: nothing else is firmly
-    suspected in the treated run. `redefined`: the treatment computes the loss otherwise."""
+    suspected in the treated run. `redefined`: the treatment computes the loss otherwise. `others`: the same two ways with other seeds, in pairs."""
     if gone is False and _identical(untreated, treated):
         return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     ended = _endings(untreated, treated, gone)
     if ended is not None:
         return ended
     levels = _levels(untreated, treated, redefined)
+    if others:
+        levels = combine([levels, *(_levels(a, b, redefined) for a, b in others)])
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
     better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
@@ -94,7 +107,16 @@ def compare(untreated: Course, treated: Course, *, redefined: bool = False, gone
         worse = levels.relation == "higher" and not _falls(treated)
     effect = _effect(levels, better and not worse, worse, gone, well, redefined)
     suffix = {True: "; what pointed to it is gone", False: "; what pointed to it is still there", None: ""}[gone]
-    return Outcome(effect, told + suffix, levels.effect, levels.noise)
+    seeds = f"; over {len(others) + 1} seeds {_apart(levels)}" if others else ""
+    noisy = effect == "INCONCLUSIVE" and levels.relation == "unclear" and not worse
+    return Outcome(effect, told + seeds + suffix, levels.effect, levels.noise, noisy)
+
+
+def comparable(untreated: Course, treated: Course) -> bool:
+    """Both ran, and their losses can be laid beside each other."""
+    steps = np.intersect1d(untreated.loss.steps, treated.loss.steps)
+    whole = all(np.isfinite(c.loss.values).all() and not c.crash for c in (untreated, treated))
+    return whole and len(steps) >= FEWEST
 
 
 def compare_waiting(untreated: Record, treated: Record, gone: bool | None) -> Outcome:
@@ -157,6 +179,13 @@ def _identical(untreated: Course, treated: Course) -> bool:
     return untreated.steps == treated.steps > 0 and all(
         np.array_equal(a.steps, b.steps) and np.array_equal(a.values, b.values, equal_nan=True) for a, b in pairs
     )
+
+
+def _apart(levels: Levels) -> str:
+    """How far the treated loss lies from the untreated one, in words."""
+    share = 1 - math.exp(-levels.effect)
+    noise = f"noise {100 * levels.noise:.0f} %"
+    return f"{abs(share):.0%} {'lower' if share > 0 else 'higher'} on average ({noise})"
 
 
 def _last(series: Series) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sickbay.exams.randomness import seed_everything
-from sickbay.trials import fence
+from sickbay.trials import fence, fingerprints
 from sickbay.trials.control import Control
 from sickbay.trials.orders import Orders
 from sickbay.trials.stop import stop_after
@@ -25,5 +25,7 @@ def begin(session: Session, orders: Orders) -> None:
     for treatment in treatments:
         treatment.intervention.install(control, *treatment.value)
     session.treatment = labels(treatments)
+    if orders.fingerprints:
+        fingerprints.take(session)
     if orders.steps is not None:
         stop_after(control, orders.steps)

@@ -20,6 +20,8 @@ class Orders:
     """Steps that the whole run has, if known: what a share of the steps is a share of."""
     seed: int | None = None
     """For scripts that set none themselves."""
+    fingerprints: bool = False
+    """Keep checksums of what the operations of the first steps gave."""
     scratch: str = ""
     """Where the fence sends what the script writes; empty for no fence."""
 

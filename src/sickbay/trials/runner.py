@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -19,6 +20,8 @@ OUTPUT_FILE = "output.txt"
 GRACE = 3.0
 """Seconds between asking a process to end (SIGTERM) and ending it."""
 TICK = 0.05
+PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when its parent dies (prctl(2))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,23 @@ class Done:
 
 
 class Runner(Protocol):
+    at_once: int
+    """How many jobs it runs at a time."""
+
     def run(self, jobs: Iterable[Job], tick: Callable[[], None]) -> Iterator[Done]:
         """Run all jobs and give each back when it has ended, in whatever order; `tick` is called now and then."""
         ...
 
 
 class LocalRunner:
-    """Processes of this machine, `at_once` of them at a time. Each leads a group of its own: Ctrl-C reaches only us, and we end them."""
+    """Processes of this machine, `at_once` of them at a time. Each leads a group of its own: Ctrl-C reaches only us, and we end them.
 
-    def __init__(self, at_once: int = 1) -> None:
+    With `die_with_us` the system ends them also if we are killed and can do nothing any more (Linux).
+    """
+
+    def __init__(self, at_once: int = 1, *, die_with_us: bool = False) -> None:
         self.at_once = max(1, at_once)
+        self.before_start = _killed_with_parent() if die_with_us else None
 
     def run(self, jobs: Iterable[Job], tick: Callable[[], None] = lambda: None) -> Iterator[Done]:
         waiting, running = iter(jobs), list[_Process]()
@@ -67,7 +77,7 @@ class LocalRunner:
                     if job is None:
                         more = False
                         break
-                    started = _Process(job)
+                    started = _Process(job, self.before_start)
                     if started.failed:
                         yield Done(job, None, 0.0, started.failed)
                     else:
@@ -84,8 +94,17 @@ class LocalRunner:
                 process.end()
 
 
+def _killed_with_parent() -> Callable[[], None] | None:
+    """To be called in a child before its program begins; None where there is no such thing."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (AttributeError, OSError):
+        return None
+    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL) and None
+
+
 class _Process:
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, before_start: Callable[[], None] | None) -> None:
         self.job = job
         self.started = time.monotonic()
         self.trouble = self.failed = ""
@@ -99,6 +118,7 @@ class _Process:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    preexec_fn=before_start,
                 )
         except OSError as e:
             self.failed = f"could not be started: {e.strerror or e}"

@@ -27,6 +27,7 @@ def stop_after(control: Control, steps: int) -> None:
         if session.step < steps or session.off or os.getpid() != session.pid:
             return
         asked += 1
+        session.shortened = True
         if session.trace is not None:
             session.trace.end()
         if asked > PATIENCE:

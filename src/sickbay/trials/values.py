@@ -28,7 +28,10 @@ def count(text: str) -> int:
 def rate(text: str) -> tuple[bool, float]:
     """`x0.1` (times what the script asks for) or `0.001` (in its place): whether it is a factor, and the number."""
     factor = text[:1] in ("x", "×", "*")
-    return factor, positive(text[1:] if factor else text)
+    try:
+        return factor, positive(text[1:] if factor else text)
+    except UsageError:
+        raise UsageError(f"{text!r} is neither a factor nor a rate above 0; write for example lr=x0.1 or lr=0.001") from None
 
 
 def share_or_count(text: str) -> float | int:

@@ -107,7 +107,7 @@ class Outlook:
 def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     run = record.facts.run
     short = run.steps <= SHORT_STEPS or 0 < run.epochs <= SHORT_EPOCHS
-    if not short or signs.has(*OTHERWISE) or mostly_loaded(record) or _schedule_ended(record):
+    if not short or run.shortened or signs.has(*OTHERWISE) or mostly_loaded(record) or _schedule_ended(record):
         return
     for c, _ in judged_losses(record):
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sickbay.exams.randomness import own_randomness
-from sickbay.trials.control import Control
+from sickbay.trials.control import Call, Control, leaves_of
 from sickbay.trials.registry import intervention
 
 RECTIFIERS = ("ReLU", "LeakyReLU", "GELU", "SiLU", "ELU", "PReLU")
@@ -13,7 +13,10 @@ RECTIFIERS = ("ReLU", "LeakyReLU", "GELU", "SiLU", "ELU", "PReLU")
 
 @intervention("start weights at random, scaled by fan-in (He with rectifiers, Xavier without)", label="weights initialised by fan-in")
 def reinit(control: Control) -> None:
+    known: set[int] = set()
+
     def act(module: Any) -> None:
+        known.update(id(p) for p in module.parameters())
         with control.unseen(), own_randomness():
             rectified = any(type(m).__name__ in RECTIFIERS for m in module.modules()) or not any(
                 type(m).__name__ in ("Tanh", "Sigmoid") for m in module.modules()
@@ -23,6 +26,33 @@ def reinit(control: Control) -> None:
                     _start(part, rectified)
 
     control.before_first_step(act)
+    _plain_tensors(control, known)
+
+
+def _plain_tensors(control: Control, known: set[int]) -> None:
+    """Weights that belong to no module are met at the first backward pass, and start anew right after it."""
+    import torch
+
+    begun = False
+
+    def around(original: Call) -> Call:
+        def differentiate(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            nonlocal begun
+            if begun or control.session.busy or not isinstance(outputs, torch.Tensor):
+                return original(outputs, *args, **kwargs)
+            begun = True
+            leaves = [leaf for leaf in leaves_of(outputs) if id(leaf) not in known and leaf.dim() >= 2]
+            result = original(outputs, *args, **kwargs)
+            with control.unseen(), own_randomness():
+                for leaf in leaves:
+                    if id(leaf) not in control.session.registry.loaded:
+                        leaf.data.normal_(std=(2 / (leaf.shape[0] + leaf.shape[-1])) ** 0.5)  # Xavier: whichever way round they are multiplied
+            return result
+
+        return differentiate
+
+    for name in ("backward", "grad"):
+        control.wrap(torch.autograd, name, around)
 
 
 def _start(module: Any, rectified: bool) -> None:
