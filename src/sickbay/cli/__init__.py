@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sickbay import __version__
-from sickbay.cli import catalogue, checklist, compare, doctor, exams, incident, logs, read, replay, run, runs, treatments, trying, watch_log
+from sickbay.cli import catalogue, checklist, compare, doctor, exams, incident, logs, read, replay, run, runs, scan, treatments, trying, watch_log
 from sickbay.errors import SickbayError, UsageError
 
 
@@ -54,7 +54,7 @@ def cli() -> None:
 for command in (
     run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
     catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS,
-    checklist.checklist, compare.compare, doctor.doctor,
+    scan.scan, checklist.checklist, compare.compare, doctor.doctor,
 ):  # fmt: skip
     cli.add_command(command)
 
