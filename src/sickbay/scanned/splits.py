@@ -23,6 +23,8 @@ BEYOND = 3.0
 """Times as many as training's own samples are alike by nature."""
 FAR = 10.0
 """Times the spread: a series that grows, or another season, differs by less."""
+OWN = 0.2
+"""Spread of the logarithms of the features' scales: the columns of a series' windows differ by a few per cent, pixels and measured columns by far more."""
 SURE = ("255", "standardised", "channels are reversed")
 """Maps that are made by a line of code, not by nature."""
 
@@ -72,7 +74,8 @@ def _mismatch(scan: Scan, val: LoaderSeen, data: EvaluationData) -> Iterator[Fin
         )  # fmt: skip
     sure: tuple[Difference, bool] | None = None
     if (by_scale := difference(data)) is not None:
-        sure = by_scale, any(word in by_scale.text for word in SURE) or _factor(data) > FAR
+        by_code = any(word in by_scale.text for word in SURE) or ("the same data times" in by_scale.text and _different_scales(data))
+        sure = by_scale, by_code or _factor(data) > FAR
     elif (by_words := other_words(data)) is not None:
         sure = by_words, True
     elif (by_labels := other_names(scan.probe) or strangers(scan.probe)) is not None:
@@ -91,6 +94,12 @@ def _factor(data: EvaluationData) -> float:
         return 1.0
     ratio = float(np.median((b / np.maximum(a, 1e-30))[(a > 0) & (b > 0)]))
     return max(ratio, 1 / ratio)
+
+
+def _different_scales(data: EvaluationData) -> bool:
+    """Whether training's features have scales of their own: one factor for all of them is then no growth of a series, whose columns are one and the same feature."""
+    std = np.array(data.train.std if data.train is not None else ())
+    return float(np.std(np.log(std[std > 0]))) > OWN if (std > 0).any() else False
 
 
 def _classes(train: LoaderSeen, val: LoaderSeen) -> Iterator[Finding]:

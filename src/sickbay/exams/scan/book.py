@@ -111,14 +111,14 @@ class LoaderBook:
             book.meet(x)
             if not x.dim() or len(x) != size:
                 continue
-            layout.append((name, x.shape[1:], x.dtype))
             room = x.numel() * x.element_size()
+            layout.append((name, x.shape[1:], x.dtype, room <= SMALL))
             if room <= SMALL:
                 kept.small[name] = x.clone()
                 self.waiting_bytes += room
             else:
                 large[name] = x
-        if layout != self.layout:  # other shapes: what waits has to go first
+        if layout != self.layout:  # what waits has other shapes, and has to go first
             self.flush()
             self.layout = layout
         for name, x in large.items():
