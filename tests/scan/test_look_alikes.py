@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scan.loaders import Items, loader, pictures, split
 from torch.utils.data import DataLoader, Sampler, TensorDataset, WeightedRandomSampler
 
 import sickbay
+from scan.loaders import Items, loader, pictures, split
 
 Pair = tuple[Any, Any]
 

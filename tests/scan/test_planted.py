@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scan.loaders import loader, pictures, split
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import sickbay
+from scan.loaders import loader, pictures, split
 from sickbay.facts.scan import Finding
 from sickbay.scans import ScanResult
 

@@ -18,6 +18,7 @@ MOST = 1000
 def finding(cause: str, certainty: str, text: str, fix: str, loader: LoaderSeen, **more: Any) -> Finding:
     """A finding about one loader; the title is the catalogue's own where it is a cause of it."""
     known = catalogue().get(cause)
+    more["indices"] = tuple(sorted(more.get("indices", ())))
     title = more.pop("title", known.title if known is not None else cause.replace("-", " "))
     code = known.code if known is not None else ""
     return Finding(

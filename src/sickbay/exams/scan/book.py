@@ -28,6 +28,8 @@ SMALL = 1 << 16
 WAIT_ROWS, WAIT_BYTES = 2048, 1 << 20
 EXAMPLES = 3000
 """Samples that the questions about labels are asked of."""
+PLAIN = frozenset({torch.float32, torch.int64, torch.float64, torch.uint8, torch.int32, torch.bool})
+"""Types that numpy reads as they are."""
 EVERY = 8
 """Once so many were offered, examples are taken from one large batch in so many."""
 
@@ -101,7 +103,7 @@ class LoaderBook:
         large: dict[str, torch.Tensor] = {}
         layout = []
         for name, value in parts:
-            x = value if type(value) is torch.Tensor and value.is_cpu and not value.requires_grad else _plain(value)
+            x = value if _as_it_is(value) else _plain(value)
             if x is None:
                 self._other(name, value)
                 continue
@@ -217,6 +219,10 @@ class LoaderBook:
             if (plain := _plain(x)) is not None and plain.is_floating_point() and plain.numel():
                 book.rows += 1
                 book.look(plain.reshape(1, -1).numpy(), np.full(row + 1, self.batches - 1)[-1:], None, small=False)
+
+
+def _as_it_is(value: Any) -> bool:
+    return type(value) is torch.Tensor and value.dtype in PLAIN and value.layout is torch.strided and value.is_cpu and not value.requires_grad
 
 
 def _plain(value: Any) -> torch.Tensor | None:

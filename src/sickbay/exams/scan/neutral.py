@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,9 +38,9 @@ def undisturbed(*loaders: Any) -> Iterator[None]:
 def _kept(loader: Any) -> Iterator[Callable[[], None]]:
     """One function per generator found in the loader, its samplers, its data set and what these hold."""
     seen: set[int] = set()
-    waiting = [(loader, 0)]
+    waiting = deque([(loader, 0)])  # what is near comes first
     while waiting and len(seen) < MOST_OBJECTS:
-        thing, depth = waiting.pop()
+        thing, depth = waiting.popleft()
         if id(thing) in seen:
             continue
         seen.add(id(thing))
@@ -71,9 +72,9 @@ def _put_back(generator: torch.Generator, state: torch.Tensor) -> None:
 
 def _held(thing: Any) -> list[Any]:
     """What an object of the user's (or of torch) holds; tensors, arrays and long lists hold no generators."""
-    if isinstance(thing, (list, tuple)):
+    if type(thing) in (list, tuple):
         return list(thing) if len(thing) <= 16 else []
-    if isinstance(thing, dict):
+    if type(thing) is dict:
         return list(thing.values()) if len(thing) <= 64 else []
     if isinstance(thing, (torch.Tensor, np.ndarray, str, bytes, int, float, type)) or callable(getattr(thing, "cuda", None)):
         return []
