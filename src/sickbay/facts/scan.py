@@ -49,8 +49,6 @@ class TensorSeen:
     minimum: float = 0.0
     maximum: float = 0.0
     """Blurred to four digits."""
-    whole: bool = False
-    """Holds whole numbers only, as far as it was looked at."""
     nan: int = 0
     infinite: int = 0
     only_zero_else: bool = False

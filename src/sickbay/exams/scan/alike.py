@@ -5,7 +5,8 @@ How alike the samples of one data set are by nature, its own halves tell: only w
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import cache
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ import torch
 from sickbay.observe.keys import scattered
 from sickbay.observe.numbers import Array
 
-MOST_PICTURES, MOST_TEXTS = 8192, 4096
+MOST_PICTURES, MOST_TEXTS = 4096, 4096
 ROWS, COLUMNS = 8, 9
 """Of a picture's thumbnail: each of its 64 horizontal neighbours gives one bit, lighter or darker (a difference hash)."""
 SMALLEST, LARGEST = 16, 64
@@ -84,6 +85,7 @@ def _light(x: torch.Tensor) -> torch.Tensor | None:
     return x[:, :: -(-x.shape[1] // LARGEST), :: -(-x.shape[2] // LARGEST)]
 
 
+@cache
 def _means(parts: int, size: int) -> torch.Tensor:
     """The matrix that makes means over equal stretches."""
     edges = np.linspace(0, size, parts + 1).round().astype(int)
@@ -109,7 +111,7 @@ class Texts:
     def add(self, x: torch.Tensor, numbers: Array) -> None:
         if self.count >= MOST_TEXTS or x.dim() != 2 or x.shape[1] < FEWEST or x.dtype not in (torch.int64, torch.int32):
             return
-        self.rows += list(x[:, :TOKENS].to(torch.int32).numpy())
+        self.rows.append(x[:, :TOKENS].to(torch.int32).numpy())
         self.numbers.append(numbers)
         self.count += len(x)
 
@@ -118,7 +120,7 @@ class Texts:
         numbers = np.concatenate(self.numbers) if self.numbers else np.zeros(0, np.int64)
         made, kept = [], []
         factors = scattered(np.arange(HASHES)) | np.uint64(1)
-        for row, number in zip(self.rows, numbers, strict=True):
+        for row, number in zip(chain.from_iterable(self.rows), numbers, strict=True):
             text = _unpadded(row)
             if len(text) >= FEWEST and len(np.unique(text)) >= FEWEST // 2:
                 pieces = scattered(_pieces(text))

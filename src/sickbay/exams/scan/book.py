@@ -1,13 +1,14 @@
-"""What is kept of one pass over a loader. Small tensors wait and are looked at together, which costs little more than one of them."""
+"""What is kept of one pass over a loader. Batches wait until there are some thousand samples and are then looked at together, which costs little more than one of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 from sickbay.exams.scan.alike import Pictures, Texts
 from sickbay.exams.scan.labels import LabelBook, numbers_of
@@ -24,31 +25,37 @@ from sickbay.observe.samples import Features
 from sickbay.observe.words import Words
 
 SMALL = 1 << 16
-"""Bytes up to which a tensor is copied and waits. (A copy, because a loader may fill one buffer again and again.)"""
-WAIT_ROWS, WAIT_BYTES = 2048, 1 << 20
+"""Bytes up to which a tensor waits; larger ones are looked at one by one, and only the columns that make a key wait."""
+WAIT_ROWS, WAIT_BYTES = 1024, 1 << 19
+CLOSELY, MEASURED = 4096, 8
+"""After the first rows, one in so many is measured (mean and spread of each feature)."""
+WORDS, FIRST = ("ids",), 64
+"""Rows of ids may have another length in every batch: then the first ones count."""
 EXAMPLES = 3000
 """Samples that the questions about labels are asked of."""
+WATCHED = 8
+"""Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
 PLAIN = frozenset({torch.float32, torch.int64, torch.float64, torch.uint8, torch.int32, torch.bool})
 """Types that numpy reads as they are."""
-EVERY = 8
-"""Once so many were offered, examples are taken from one large batch in so many."""
 
 
-@dataclass(slots=True)
-class Waiting:
-    """A batch that is not looked at yet: small tensors as copies, of large ones the columns that make a key."""
+class Waiting(NamedTuple):
+    """A batch that is not looked at yet: its tensors, of large ones the columns that make a key."""
 
     number: int
     size: int
-    small: dict[str, torch.Tensor]
-    columns: dict[str, Array]
-    indices: Array | None
+    values: Any
+    indices: Any
 
 
 class LoaderBook:
     """Everything that one pass showed, in bounded room."""
 
-    def __init__(self, examples: int = EXAMPLES) -> None:
+    def __init__(self, samples: int | None = None, fresh: bool = False) -> None:
+        self.stride = max((samples or 0) // EXAMPLES, 1)
+        """Of batches with large tensors, one in so many gives examples."""
+        self.copies = not fresh
+        self.watched: list[Any] = []
         self.tensors: dict[str, TensorBook] = {}
         self.others: dict[str, tuple[str, str]] = {}
         """Parts that are no tensors: their kind and type."""
@@ -63,30 +70,89 @@ class LoaderBook:
         self.indexed: bool | None = None
         self.seen, self.drawn = Sketch(), Sketch()
         """Samples by their numbers, and by their index."""
-        self.examples = Book(examples)
-        self.examples.loader = 0
+        self.examples = examples(samples)
         self.features, self.words = Features(), Words()
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
         self.pictures, self.texts = Pictures(), Texts()
         self.waiting: list[Waiting] = []
-        self.waiting_rows = self.waiting_bytes = 0
         self.layout: list[Any] = []
+        """Name, shape of a sample, type and size of each tensor that waits,"""
+        self.alike: Any = None
+        """...and what a batch must be to wait without a closer look: its type, keys, shapes and types."""
+        self.large: frozenset[str] = frozenset()
+        """Those that are looked at at once,"""
+        self.limit = 1
+        """...and how many batches wait at most."""
 
     def take(self, visit: Visit) -> None:
+        self.batches += 1
+        values = self._like_before(visit.batch)
+        if values is None:
+            self._open(visit)
+            return
+        size = self.last
+        self.rows += size
+        if self.large:
+            values = self._large(visit, dict(zip(self.names, values, strict=True)))
+        elif self.copies or self.batches <= WATCHED:
+            values = self._copied(values)
+        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
+        if len(self.waiting) >= self.limit:
+            self.flush()
+
+    def _like_before(self, batch: Any) -> Any:
+        """The tensors of a batch that is built just like the last one; None if it isn't."""
+        if self.alike is None or type(batch) is not self.alike[0]:
+            return None
+        _, keys, shapes = self.alike
+        values = batch if keys is None else list(batch.values()) if batch.keys() == keys else ()
+        if len(values) != len(shapes):
+            return None
+        for x, (shape, dtype) in zip(values, shapes, strict=True):
+            if type(x) is not torch.Tensor or x.shape != shape or x.dtype is not dtype:
+                return None
+        return values
+
+    def _copied(self, values: Any) -> list[torch.Tensor]:
+        if not self.copies:
+            self.watched.append(values)  # held, so that no other batch can be given the same memory
+            places = [x.data_ptr() for held in self.watched for x in held]
+            self.copies = len(set(places)) < len(places)
+            if self.batches == WATCHED or self.copies:
+                self.watched = []
+        return [x.clone() for x in values]
+
+    # -- a batch of a new kind ----------------------------------------------------------------------------------
+
+    def _open(self, visit: Visit) -> None:
         parts = parts_of(visit.batch)
         size = size_of(parts)
         names = tuple(name for name, _ in parts)
         if not self.names:
             self._begin(parts, names, size)
         self.changed += names != self.names
-        self.batches += 1
-        self.sizes[size] += 1
         self.last = size
         self.rows += size
-        indices = visit.indices if visit.indices is not None and len(visit.indices) == size else None
-        self.indexed = self.indexed is not False and indices is not None
-        self._keep(parts, visit.number, size, indices)
+        plain = [(name, value if _as_it_is(value) else _plain(value), value) for name, value in parts]
+        for name, x, value in plain:
+            if x is None:
+                self._other(name, value)
+            elif not x.dim() or len(x) != size:
+                self._book(name).meet(x, 1, 1)
+        rows = {name: x for name, x, _ in plain if x is not None and x.dim() and len(x) == size}
+        rooms = {name: x.numel() * x.element_size() for name, x in rows.items()}
+        layout = [(name, _shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
+        if layout != self.layout:  # what waits has other shapes, and has to go first
+            self.flush()
+            self.layout = layout
+        self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
+        values = self._large(visit, rows) if self.large else self._copied(list(rows.values()))
+        self.limit = max(1, min(WAIT_ROWS // max(size, 1), WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)))
+        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
+        self._remember(visit.batch, plain, len(rows))
+        if len(self.waiting) >= self.limit:
+            self.flush()
 
     def _begin(self, parts: Parts, names: tuple[str, ...], size: int) -> None:
         self.names = names
@@ -98,127 +164,159 @@ class LoaderBook:
         if self.inputs:
             self.shape = tuple(rows[self.inputs[0]].shape[1:])
 
-    def _keep(self, parts: Parts, number: int, size: int, indices: Array | None) -> None:
-        kept = Waiting(number, size, {}, {}, indices)
-        large: dict[str, torch.Tensor] = {}
-        layout = []
-        for name, value in parts:
-            x = value if _as_it_is(value) else _plain(value)
-            if x is None:
-                self._other(name, value)
-                continue
-            book = self.tensors.get(name)
-            if book is None:
-                book = self.tensors[name] = TensorBook(name)
-            book.meet(x)
-            if not x.dim() or len(x) != size:
-                continue
-            room = x.numel() * x.element_size()
-            layout.append((name, x.shape[1:], x.dtype, room <= SMALL))
-            if room <= SMALL:
-                kept.small[name] = x.clone()
-                self.waiting_bytes += room
-            else:
-                large[name] = x
-        if layout != self.layout:  # what waits has other shapes, and has to go first
-            self.flush()
-            self.layout = layout
-        for name, x in large.items():
-            self.tensors[name].look(x.numpy(), np.full(size, number), indices, small=False)
-            if name in self.inputs:
-                kept.columns[name] = some_columns(x)
-        if any(name in large for name in self.inputs):
-            self._show(kept, large)
-        self.waiting.append(kept)
-        self.waiting_rows += size
-        if self.waiting_rows >= WAIT_ROWS or self.waiting_bytes >= WAIT_BYTES:
-            self.flush()
+    def _remember(self, batch: Any, plain: list[tuple[str, Any, Any]], rows: int) -> None:
+        simple = len(plain) == rows and all(x is value for _, x, value in plain) and self.names == tuple(name for name, _, _ in plain)
+        keys = batch.keys() if type(batch) is dict else None
+        flat = type(batch) in (tuple, list) and len(batch) == rows
+        fitting = simple and (flat or (keys is not None and len(keys) == rows and all(isinstance(k, str) for k in keys)))
+        self.alike = (type(batch), keys, [(x.shape, x.dtype) for _, x, _ in plain]) if fitting else None
 
-    def _show(self, kept: Waiting, large: dict[str, torch.Tensor]) -> None:
-        """A batch with large inputs, for the questions about examples: those are asked at once, as it does not wait."""
-        inputs = [(kept.small | large)[name] for name in self.inputs if name in kept.small or name in large]
-        numbers = kept.indices if kept.indices is not None else np.arange(self.rows - kept.size, self.rows)
-        self.pictures.add(inputs[0], numbers)
-        if self.rows <= EVERY * EXAMPLES or self.batches % EVERY == 0:
-            target = kept.small.get(self.target)
-            values = numbers_of(target) if target is not None and self.labels is not None else None
-            told = self.labels.targets(values) if self.labels is not None and values is not None else None
-            self._exemplify(inputs, told, kept.indices)
+    def _large(self, visit: Visit, rows: dict[str, torch.Tensor]) -> list[Any]:
+        """Large tensors are looked at at once."""
+        size, indices, large = self.last, _whole(visit.indices, self.last), self.large
+        values: list[Any] = []
+        for name, x in rows.items():
+            if name in large:
+                self._book(name).look(x.numpy(), np.full(size, visit.number), indices, small=False)
+            values.append(x.clone() if name not in large else some_columns(x) if name in self.inputs else np.zeros((size, 0)))
+        inputs = [rows[name] for name in self.inputs if name in rows]
+        if any(name in large for name in self.inputs):
+            self.pictures.add(inputs[0], indices if indices is not None else np.arange(self.rows - size, self.rows))
+            if self.labels is not None and self.target in rows and (self.batches - 1) % self.stride == 0:
+                self._exemplify(inputs, self.labels.targets(numbers_of(rows[self.target])), indices)
+        return values
+
+    # -- what waits ---------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
         """Look at all that waits."""
         kept, self.waiting = [w for w in self.waiting if w.size], []
-        self.waiting_rows = self.waiting_bytes = 0
         if not kept:
             return
         sizes = [w.size for w in kept]
+        total = sum(sizes)
+        self.sizes.update(sizes)
         batches = np.repeat([w.number for w in kept], sizes)
-        indices = np.concatenate([w.indices for w in kept if w.indices is not None]) if all(w.indices is not None for w in kept) else None
-        merged = {name: torch.cat([w.small[name] for w in kept]) for name in kept[0].small}
-        for name, x in merged.items():
-            self.tensors[name].look(x.numpy(), batches, indices, small=True)
-        positions = np.arange(self.flushed, self.flushed + len(batches))
-        self.flushed += len(batches)
-        values = [numbers_of(w.small[self.target]) for w in kept] if self.labels is not None and self.target in merged else []
-        told = self.labels.add(values) if self.labels is not None and values else None
-        numbers = indices if indices is not None else positions
-        self._count(kept, merged, numbers, indices)
-        if self.inputs and all(name in merged for name in self.inputs):
+        indices = _whole(list(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept)), total)
+        self.indexed = self.indexed is not False and indices is not None
+        merged: dict[str, torch.Tensor] = {}
+        columns: dict[str, Array] = {}
+        for i, (name, shape, dtype, small) in enumerate(self.layout):
+            held = [w.values[i] for w in kept]
+            self._meet(name, held, dtype, shape, sizes)
+            if small:
+                merged[name] = _joined(held) if shape == WORDS else torch.cat(held)
+                self._book(name).look(merged[name].numpy(), batches, indices, small=True)
+            if name in self.inputs:
+                columns[name] = some_columns(merged[name]) if small else np.concatenate(held)
+        target = merged.get(self.target)
+        told = self.labels.add(numbers_of(target), sizes) if self.labels is not None and target is not None else None
+        numbers = indices if indices is not None else np.arange(self.flushed, self.flushed + total)
+        self.flushed += total
+        keys = self._count([columns[n] for n in self.inputs if n in columns], numbers, indices)
+        if keys is not None and all(name in merged for name in self.inputs):
             inputs = [merged[name] for name in self.inputs]
             self.pictures.add(inputs[0], numbers)
             self.texts.add(inputs[0], numbers)
-            for at in range(0, len(batches), NEW_ROWS):
-                part = slice(at, at + NEW_ROWS)
-                self._exemplify(
-                    [x[part] for x in inputs], told.part(part) if told is not None else None, indices[part] if indices is not None else None
-                )
+            self._choose(inputs, told, indices, keys)
 
-    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        if targets is not None and (self.indexed or not self.examples.indexed):
-            self.examples.take(inputs, targets, indices if self.indexed else None)
+    def _meet(self, name: str, held: list[Any], dtype: torch.dtype, shape: Any, sizes: list[int]) -> None:
+        """Types and shapes of the batches that waited."""
+        if shape == WORDS:
+            for x, size in zip(held, sizes, strict=True):
+                self._book(name).meet(x, 1, size)
+        else:
+            self._book(name).meet(held[0] if isinstance(held[0], torch.Tensor) else torch.empty((0, *shape), dtype=dtype), len(held), sum(sizes))
 
-    def _count(self, kept: list[Waiting], merged: dict[str, torch.Tensor], numbers: Array, indices: Array | None) -> None:
-        """Rows by their keys, features by their sums."""
-        columns = [
-            some_columns(merged[n]) if n in merged else np.concatenate([w.columns[n] for w in kept]) for n in self.inputs if self._has(n, kept)
-        ]
+    def _count(self, columns: list[Array], numbers: Array, indices: Array | None) -> Array | None:
+        """Rows by their keys, features by their sums; returns the keys."""
         if not columns:
-            return
+            return None
         with np.errstate(over="ignore"):
-            keys: Array = np.asarray(np.sum([scattered(row_keys(c) + np.uint64(i)) for i, c in enumerate(columns)], axis=0, dtype=np.uint64))
+            keys = scattered(row_keys(columns[0]))
+            for i, more in enumerate(columns[1:], start=1):
+                keys = keys + scattered(row_keys(more) + np.uint64(i))
         self.seen.add(keys, numbers)
         if indices is not None:
             self.drawn.add(scattered(indices), indices)
-        if columns[0].dtype.kind in "fiu":
-            if self.features.batches < 64:
-                self.whole_numbers = self.whole_numbers and bool((columns[0] == np.round(columns[0])).all())
-            self.features.add(columns[0])
-            self.words.add(columns[0])
+        some = columns[0][::MEASURED] if len(columns[0]) > 256 else columns[0]
+        if some.dtype.kind in "fiu":
+            self.whole_numbers = self.whole_numbers and (some.dtype.kind != "f" or bool((some == np.round(some)).all()))
+            self.features.add(some if self.features.rows > CLOSELY else columns[0])
+            self.words.add(some if self.words.rows > CLOSELY else columns[0])
+        return keys
 
-    def _has(self, name: str, kept: list[Waiting]) -> bool:
-        return all(name in w.small or name in w.columns for w in kept)
+    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None, keys: Array) -> None:
+        """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
+        if targets is None or (not self.indexed and self.examples.indexed):
+            return
+        if self.indexed and indices is not None:
+            self.examples.note(indices, targets.values)
+        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys)
+        rows = np.flatnonzero(names <= self.examples.held.limit)
+        for at in range(0, len(rows), NEW_ROWS):
+            part = rows[at : at + NEW_ROWS]
+            chosen = torch.from_numpy(part)
+            self._exemplify([x[chosen] for x in inputs], Targets(targets.kind, targets.values[part]), indices[part] if indices is not None else None)
+
+    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
+        if targets is not None and (self.indexed is not False or not self.examples.indexed):
+            self.examples.take(inputs, targets, indices if self.indexed is not False else None)
+
+    # -- other parts --------------------------------------------------------------------------------------------
+
+    def _book(self, name: str) -> TensorBook:
+        book = self.tensors.get(name)
+        if book is None:
+            book = self.tensors[name] = TensorBook(name)
+        return book
 
     def _other(self, name: str, value: Any) -> None:
         """A part that is no plain tensor: a list of tensors of different sizes, texts, objects."""
-        if name in self.others:
-            kind = self.others[name][0]
-        else:
-            kind = (
-                "text" if isinstance(value, str) or (isinstance(value, (list, tuple)) and value and isinstance(value[0], (str, bytes))) else "object"
-            )
-            kind = "ragged" if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor) else kind
-            inner = value[0] if isinstance(value, (list, tuple)) and value else value
+        inner = value[0] if isinstance(value, (list, tuple)) and value else value
+        kind = "text" if isinstance(inner, (str, bytes)) else "ragged" if isinstance(inner, torch.Tensor) and inner is not value else "object"
+        if name not in self.others:
             self.others[name] = kind, f"list of {type(inner).__name__}" if inner is not value else type(value).__name__
         if kind == "ragged":
-            self._ragged(name, value)
+            book = self._book(name)
+            book.kind = "ragged"
+            for row, x in enumerate(value):
+                if (plain := _plain(x)) is not None and plain.is_floating_point() and plain.numel():
+                    book.rows += 1
+                    book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
 
-    def _ragged(self, name: str, value: Any) -> None:
-        book = self.tensors.setdefault(name, TensorBook(name))
-        book.kind = "ragged"
-        for row, x in enumerate(value if isinstance(value, (list, tuple)) else ()):
-            if (plain := _plain(x)) is not None and plain.is_floating_point() and plain.numel():
-                book.rows += 1
-                book.look(plain.reshape(1, -1).numpy(), np.full(row + 1, self.batches - 1)[-1:], None, small=False)
+
+def examples(samples: int | None) -> Book:
+    """For the questions about labels; where the number of samples is known, it is offered hardly more than it keeps."""
+    book = Book(EXAMPLES)
+    book.loader = 0
+    if samples is not None and samples > EXAMPLES:
+        book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
+    return book
+
+
+def _shape(x: torch.Tensor) -> Any:
+    return WORDS if x.dim() == 2 and x.shape[1] > 1 and not x.is_floating_point() and x.dtype is not torch.bool else x.shape[1:]
+
+
+def _joined(held: list[torch.Tensor]) -> torch.Tensor:
+    """Rows of ids below each other. Where their lengths differ, the first ids count, without the padding at the end: a text is the same beside longer ones."""
+    widths = {x.shape[1] for x in held}
+    if len(widths) == 1:
+        return torch.cat(held)
+    width = min(max(widths), FIRST)
+    rows = torch.cat([F.pad(x[:, :width], (0, width - x.shape[1]), value=0) if x.shape[1] < width else x[:, :width] for x in held])
+    ends = torch.cat([x[:, -1] for x in held])
+    padding = (rows == ends[:, None]).flip(1).cumprod(1).flip(1).bool() if rows.numel() else rows.bool()
+    return rows.masked_fill(padding, 0)
+
+
+def _whole(indices: Any, size: int) -> Array | None:
+    """Data set indices as numbers; None where they are something else (keys, pairs), or not one per sample."""
+    if indices is None or (isinstance(indices, list) and indices and indices[0] is None):
+        return None
+    numbers = np.asarray(indices).reshape(-1) if not isinstance(indices, int) else np.array([indices])
+    return numbers.astype(np.int64) if numbers.dtype.kind in "iu" and len(numbers) == size else None
 
 
 def _as_it_is(value: Any) -> bool:

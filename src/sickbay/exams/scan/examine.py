@@ -99,9 +99,9 @@ class Examination:
         before = self.earlier
         if before is not None and before.name != name and before.finished is not None:
             return Pass(*before.finished)
-        visitor, book = Visitor(loader, self.workers, stopping=lambda: self.interrupts.noted), LoaderBook()
+        visitor, book = Visitor(loader, self.workers, stopping=lambda: self.interrupts.noted), LoaderBook(*_known(loader, self.workers))
         if before is not None and before.name == name:
-            visitor.start, visitor.digest = before.batches, before.digest
+            visitor.start, visitor.checksum = before.batches, before.checksum
         total, tick, own = _length(loader), self.progress, 0.0
         for visit in visitor:
             began = clock()
@@ -116,6 +116,7 @@ class Examination:
             self.missing.append(NotChecked(f"going on where the last scan of the {name} loader stopped", why))
         began = clock()
         book.flush()
+        visitor.digest()
         same = _same_order(loader, visitor)
         own += clock() - began
         if visitor.ended_by == "interrupted":
@@ -135,7 +136,7 @@ class Examination:
         if self.state is not None and book.batches:
             done = (finished.book, finished.seen) if finished is not None else None
             failures = visitor.failures, visitor.failed, visitor.failed_batches
-            resume.save(self.state, resume.Stopped(name, visitor.done, visitor.digest, book, *failures, done))
+            resume.save(self.state, resume.Stopped(name, visitor.done, visitor.digest(), book, *failures, done))
 
 
 def _same_order(loader: Any, visitor: Visitor) -> bool | None:
@@ -228,6 +229,15 @@ def _not_checked(found: Scan, val: Any, shaken: Any) -> list[NotChecked]:
             NotChecked("samples that are nearly the same in both loaders", "only pictures of 16 by 16 and more, and texts as token ids, are compared")
         )
     return missing
+
+
+def _known(loader: Any, workers: int | None) -> tuple[int | None, bool]:
+    """How many samples there will be; and whether batches are made anew each time, in memory of this process."""
+    if not isinstance(loader, DataLoader):
+        return None, False
+    return (None if isinstance(loader.dataset, IterableDataset) else _length(loader.dataset)), (
+        loader.num_workers if workers is None else workers
+    ) == 0
 
 
 def _length(loader: Any) -> int | None:

@@ -13,11 +13,11 @@ from sickbay.observe.examples.targets import CLASSES, NUMBERS, Targets
 from sickbay.observe.labels import LabelWatch
 from sickbay.observe.numbers import Array
 
-ORDERED = 2000
-"""Batches whose order is followed: several epochs of anything small."""
+MOST_SAMPLED = 1000
+"""Batches whose own classes are counted."""
 MOST_CLASSES = 1000
-IGNORED = (-100, -1, 255)
-"""Marks for "no label": cross entropy's own, and two that many scripts choose."""
+LARGEST = 10_000
+"""Class number whose order is followed."""
 
 
 class LabelBook:
@@ -27,25 +27,29 @@ class LabelBook:
         self.kind = ""
         self.usable = True
         self.histogram: dict[int, int] = {}
-        self.order = LabelWatch(None)  # type: ignore[arg-type]  # what it asks of a session, it is not asked here
-        self.batches = 0
-        self.nonfinite = 0
+        self.batches = self.rows = self.changes = self.ascending = self.neighbours = 0
+        self.last: float | None = None
+        self.sampled: list[tuple[int, float]] = []
+        """Of single batches: different classes, share of the commonest."""
 
-    def add(self, batches: list[Array]) -> Targets | None:
+    def add(self, values: Array, sizes: list[int]) -> Targets | None:
         """The targets of some batches, one number per sample; returns them for the questions about examples."""
-        values = np.concatenate(batches)
-        kind = _kind(values)
-        if not self.kind:
-            self.kind = kind
-        if kind == NUMBERS and self.kind == CLASSES:  # the first ones happened to be 0 and 1
+        told = self.targets(values)
+        if self.kind == CLASSES and values.dtype.kind == "f" and _kind(values) == NUMBERS:  # the first ones happened to be 0 and 1
             self.kind, self.histogram = NUMBERS, {}
-            self.order = LabelWatch(None)  # type: ignore[arg-type]
+            told = self.targets(values)
         if self.kind == CLASSES:
             self._count(values)
-        if self.batches < ORDERED:
-            self._follow(batches)
-        self.batches += len(batches)
-        return self.targets(values)
+            if len(self.sampled) < MOST_SAMPLED and len(values):
+                counts = np.unique(values[: sizes[0]], return_counts=True)[1]
+                self.sampled.append((len(counts), float(counts.max() / sizes[0])))
+        self.batches += len(sizes)
+        self.rows += len(values)
+        self.changes += int(np.count_nonzero(values[1:] != values[:-1])) + (self.last is not None and float(values[0]) != self.last)
+        self.ascending += int(np.count_nonzero(values[1:] >= values[:-1]))
+        self.neighbours += len(values) - 1
+        self.last = float(values[-1])
+        return told
 
     def targets(self, values: Array) -> Targets | None:
         """As the questions about examples take them; None where there are too many classes."""
@@ -59,16 +63,18 @@ class LabelBook:
         if len(self.histogram) > MOST_CLASSES:
             self.usable = False
 
-    def _follow(self, batches: list[Array]) -> None:
-        for values in batches[: ORDERED - self.batches]:
-            fine = values.astype(np.int64) if self.kind == CLASSES else values.astype(np.float32)
-            if len(fine) and (self.kind == CLASSES or np.isfinite(fine).all()):
-                self.order.waiting.append(fine)
-        self.order.catch_up()
-
     def fact(self, sequential: bool | None, same_order: bool | None) -> LabelOrder | None:
-        order = self.order.fact(same_order)
-        return replace(order, sequential_sampler=sequential, loader=0) if order is not None else None
+        """In the words of a run; what it counts per batch is counted on some of them here."""
+        order = LabelWatch(None)  # type: ignore[arg-type]  # what it asks of a session, it is not asked here
+        order.batches, order.total, order.changes = self.batches, self.rows, self.changes
+        if self.kind == CLASSES and self.sampled and min(self.histogram) >= 0 and max(self.histogram) < LARGEST:
+            order.histogram = np.bincount(list(self.histogram), list(self.histogram.values())).astype(np.int64)
+            distinct, majority = np.mean(self.sampled, axis=0)
+            order.distinct, order.majority = distinct * self.batches, float(majority) * self.batches
+        elif self.kind == NUMBERS:
+            order.neighbours, order.ascending = self.neighbours, self.ascending
+        fact = order.fact(same_order)
+        return replace(fact, sequential_sampler=sequential, loader=0) if fact is not None else None
 
     def classes(self) -> tuple[tuple[int, int], ...]:
         return tuple(sorted(self.histogram.items())[:MOST_CLASSES])

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sickbay.exams.scan.alike import Pictures, Texts
-from sickbay.exams.scan.book import LoaderBook
+from sickbay.exams.scan.book import LoaderBook, examples
 from sickbay.facts.scan import LoaderSeen
-from sickbay.observe.examples.book import Book
 
 VERSION = 1
 
@@ -25,7 +24,7 @@ class Stopped:
     name: str
     """The loader: "train" or "val"."""
     batches: int
-    digest: int
+    checksum: int
     book: LoaderBook
     failures: list[Any]
     failed: int
@@ -51,9 +50,8 @@ def save(file: Path, stopped: Stopped) -> None:
     books = [stopped.book, *(stopped.finished or ())[:1]]
     for book in books:
         book.flush()
-        capacity = book.examples.held.capacity
-        book.examples, book.pictures, book.texts = Book(capacity), Pictures(), Texts()  # these hold samples
-        book.examples.loader, book.layout = 0, []
+        book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
+        book.layout, book.alike, book.watched = [], None, []
     text = pickle.dumps((VERSION, stopped))
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")

@@ -24,7 +24,7 @@ SELDOM = 0.02
 MOST_COLUMNS = 1024
 """Of a table, whose ranges are followed one by one."""
 CLOSELY, EVERY = 64, 16
-"""Of large tensors, ranges are taken from the first batches, and then from one in so many."""
+"""Of large tensors and of whole numbers, ranges are taken from the first batches, and then from one in so many."""
 
 
 class TensorBook:
@@ -38,66 +38,61 @@ class TensorBook:
         self.rows = self.seen = 0
         self.scale = ScaleWatch()
         self.low, self.high = np.inf, -np.inf
-        self.whole = True
         self.nan = self.infinite = self.bad_rows = 0
         self.only_zero_else = True
         self.bad_batches: set[int] = set()
         self.bad: list[BadRow] = []
         self.bad_columns: set[int] = set()
-        self.columns_low: Array = np.zeros(0)
-        self.columns_high: Array = np.zeros(0)
-        self.columns_rows = 0
-        """Rows in which they were followed."""
+        self.still: Array | None = None
+        """Columns of a table that have not varied yet,"""
+        self.first: Array = np.zeros(0)
+        """...and what they hold."""
 
-    def meet(self, x: torch.Tensor) -> None:
-        """The type and shape of one batch."""
-        if not self.kind:
+    def meet(self, x: torch.Tensor, batches: int, rows: int) -> None:
+        """The type and shape of some batches, by one of them."""
+        if not self.kind and (x.numel() or x.dim() > 2):
             self.kind = kind_of([x]) if x.dim() > 1 else "numbers"
-        self.dtypes[str(x.dtype).removeprefix("torch.")] += 1
+        self.dtypes[str(x.dtype).removeprefix("torch.")] += batches
         shape = tuple(x.shape[1:])
         if shape in self.shapes or len(self.shapes) < MOST_SHAPES:
-            self.shapes[shape] += 1
-        self.rows += len(x) if x.dim() else 1
+            self.shapes[shape] += batches
+        self.rows += rows
 
-    def look(self, rows: Array, batches: Array, indices: Array | None, small: bool) -> None:
-        """The numbers of one or more batches; `batches` has the batch of each row, `indices` the data set's."""
+    def look(self, rows: Array, batches: Array, indices: Array | None, small: bool, first: int = 0) -> None:
+        """The numbers of one or more batches; `batches` has the batch of each row, `indices` the data set's; the first row is the batch's row `first`."""
         flat = rows.reshape(len(rows), -1)
         self.seen += 1
         if not flat.size:
             return
-        if flat.dtype.kind == "f" and not _finite(flat):
-            self._search(flat, batches, indices)
+        finite = flat.dtype.kind != "f" or _finite(flat)
+        if not finite:
+            self._search(flat, batches, indices, first)
         if self.scale.batches < 8 and flat.dtype.kind == "f":
             self.scale.add(torch.from_numpy(flat))
-        if small or self.seen <= CLOSELY or self.seen % EVERY == 0:
-            self._range(flat)
+        if self.kind == TABLE and small and flat.shape[1] <= MOST_COLUMNS:
+            self._columns(flat)
+        if self.seen <= CLOSELY or self.seen % EVERY == 0:
+            self._range(flat, finite)
 
-    def _range(self, flat: Array) -> None:
+    def _range(self, flat: Array, finite: bool) -> None:
         if flat.dtype.kind == "b":
             self.low, self.high = 0.0, 1.0
             return
-        if self.kind == TABLE and flat.shape[1] <= MOST_COLUMNS and len(self.columns_low) in (0, flat.shape[1]):
-            low, high = np.fmin.reduce(flat, 0), np.fmax.reduce(flat, 0)
-            first = not len(self.columns_low)
-            self.columns_low = low if first else np.fmin(self.columns_low, low)
-            self.columns_high = high if first else np.fmax(self.columns_high, high)
-            self.columns_rows += len(flat)
-            self._extremes(low, high)
-        else:
-            self._extremes(flat, flat)
-        if self.whole and self.seen <= CLOSELY and flat.dtype.kind == "f":
-            self.whole = bool((flat[:64] == np.round(flat[:64])).all())
+        fine = flat if finite else flat[np.isfinite(flat)]
+        if fine.size:
+            self.low, self.high = min(self.low, float(fine.min())), max(self.high, float(fine.max()))
 
-    def _extremes(self, low: Array, high: Array) -> None:
-        least, most = float(np.fmin.reduce(low, None)), float(np.fmax.reduce(high, None))
-        if not np.isfinite(least) or not np.isfinite(most):
-            fine = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
-            if not len(fine):
-                return
-            least, most = float(fine.min()), float(fine.max())
-        self.low, self.high = min(self.low, least), max(self.high, most)
+    def _columns(self, flat: Array) -> None:
+        """Columns that never vary: only those that have not yet are looked at. (NaN is not equal to itself.)"""
+        if self.still is None:
+            self.still, self.first = np.arange(flat.shape[1]), flat[0].copy()
+        if len(self.still) and self.still[-1] < flat.shape[1]:
+            part = flat[:, self.still] if len(self.still) < flat.shape[1] else flat
+            missing = np.isnan(self.first) if flat.dtype.kind == "f" else np.zeros(len(self.first), bool)
+            same = (part == self.first).all(0) | (missing & (part != part).all(0))
+            self.still, self.first = self.still[same], self.first[same]
 
-    def _search(self, flat: Array, batches: Array, indices: Array | None) -> None:
+    def _search(self, flat: Array, batches: Array, indices: Array | None, first: int) -> None:
         bad = ~np.isfinite(flat)
         rows = np.flatnonzero(bad.any(1))
         if not len(rows):
@@ -114,14 +109,14 @@ class TensorBook:
             start = int(np.searchsorted(batches, batches[row]))
             index = int(indices[row]) if indices is not None else None
             columns = tuple(np.flatnonzero(bad[row])[:MOST_BAD_COLUMNS].tolist())
-            self.bad.append(BadRow(batch=int(batches[row]), row=row - start, index=index, columns=columns))
+            self.bad.append(BadRow(batch=int(batches[row]), row=first + row - start, index=index, columns=columns))
 
     def fact(self, role: str) -> TensorSeen:
         usual = self.shapes.most_common(1)[0][0] if self.shapes else ()
         seldom = [s for s, n in self.shapes.items() if n < SELDOM * self.shapes.total()]
-        followed = len(self.columns_low) > 1 and self.columns_rows == self.rows
-        constant = np.flatnonzero(self.columns_low == self.columns_high) if followed and self.rows > 1 else np.zeros(0, int)
-        missing = np.flatnonzero(np.isnan(self.columns_low)) if followed else np.zeros(0, int)
+        still = self.still if self.still is not None and self.rows > 1 and len(self.shapes) == 1 else np.zeros(0, int)
+        never = self.first != self.first if len(still) else np.zeros(0, bool)
+        constant, missing = still[~never], still[never]
         scale: InputScale | None = self.scale.fact()
         known = np.isfinite(self.low)
         return TensorSeen(
@@ -137,7 +132,6 @@ class TensorBook:
             scale=scale,
             minimum=blurred(self.low) if known else 0.0,
             maximum=blurred(self.high) if known else 0.0,
-            whole=self.whole,
             nan=self.nan,
             infinite=self.infinite,
             only_zero_else=self.only_zero_else and self.infinite > 0,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 import zlib
+from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
@@ -18,7 +18,6 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from sickbay.exams.scan.parts import parts_of
 from sickbay.facts.scan import Failure
 from sickbay.nouns import Place
-from sickbay.observe.numbers import Array
 from sickbay.observe.places import USER, kind_of, place_of
 
 MOST_FAILURES = 1000
@@ -26,6 +25,8 @@ GIVE_UP = 64
 """Batches in a row of which nothing could be loaded: then nothing can be."""
 GIVE_UP_STREAM = 8
 """...of a stream, which mostly ends with its first exception."""
+FOLDED = 64
+"""Batches whose indices are summed up together."""
 LISTS = ("samples", "imgs", "files", "paths", "filenames", "file_names", "image_paths", "file_paths", "images")
 """Where data sets keep the paths of their samples."""
 clock = time.perf_counter
@@ -35,7 +36,8 @@ clock = time.perf_counter
 class Visit:
     number: int
     batch: Any
-    indices: Array | None
+    indices: Any
+    """As the sampler drew them; None where there is none."""
 
 
 @dataclass
@@ -46,8 +48,8 @@ class Visitor:
     workers: int | None = None
     start: int = 0
     """Batches that an earlier scan has seen."""
-    digest: int = 0
-    """...a checksum over their indices."""
+    checksum: int = 0
+    """...over their indices."""
     failures: list[Failure] = field(default_factory=list)
     failed: int = 0
     failed_batches: int = 0
@@ -55,6 +57,7 @@ class Visitor:
     waited: float = 0.0
     first: list[Any] = field(default_factory=list)
     """What the first batches drew, to compare it with another epoch's."""
+    noted: list[Any] = field(default_factory=list)
     resumed: bool = False
     done: int = 0
     """Batches that are behind us."""
@@ -89,7 +92,7 @@ class Visitor:
                     self.ended_by = type(error).__name__
                     return
             if batch is not None:
-                yield Visit(self.done, batch, _whole(kept))
+                yield Visit(self.done, batch, kept)
             self._note(indices)
             self.done += 1
         self.ended_by = "interrupted"
@@ -104,7 +107,7 @@ class Visitor:
             if (rest := self._rest()) is not None:
                 self.resumed = True
                 return iter(rest), self.start
-            self.digest = 0
+            self.checksum = 0
         if self.workers is not None and isinstance(loader, DataLoader):
             loader = remade(loader, self.workers)
         return iter(loader), 0
@@ -120,15 +123,23 @@ class Visitor:
                 checksum = _summed(checksum, source._next_index())
             except StopIteration:
                 return None
-        if checksum != self.digest:
+        if checksum != self.checksum:
             return None
         return remade(self.loader, self.loader.num_workers if self.workers is None else self.workers, _Left(source))
 
     def _note(self, indices: Any) -> None:
         if indices is not None:
-            self.digest = _summed(self.digest, indices)
-            if len(self.first) < 64:
-                self.first.append(indices)
+            self.noted.append(indices)
+            if len(self.noted) >= FOLDED:
+                self.digest()
+
+    def digest(self) -> int:
+        """The checksum over all indices so far."""
+        for indices in self.noted:
+            self.checksum = _summed(self.checksum, indices)
+        self.first += self.noted[: FOLDED - len(self.first)]
+        self.noted = []
+        return self.checksum
 
     # -- what raises --------------------------------------------------------------------------------------------
 
@@ -240,17 +251,10 @@ def drawn_again(loader: Any, batches: int) -> list[Any] | None:
 
 
 def _summed(checksum: int, indices: Any) -> int:
-    return zlib.crc32(repr(indices).encode(), checksum)
-
-
-def _whole(indices: Any) -> Array | None:
-    """Data set indices as numbers; None where they are something else (keys, pairs)."""
-    if isinstance(indices, int):
-        indices = [indices]
-    if not isinstance(indices, (list, tuple, np.ndarray, torch.Tensor)) or not len(indices):
-        return None
-    numbers = np.asarray(indices)
-    return numbers.astype(np.int64) if numbers.dtype.kind in "iu" and numbers.ndim == 1 else None
+    try:
+        return zlib.crc32(array("q", indices).tobytes(), checksum)
+    except TypeError:  # something else than numbers
+        return zlib.crc32(repr(indices).encode(), checksum)
 
 
 def _told(error: BaseException) -> dict[str, Any]:
