@@ -247,3 +247,13 @@ def test_every_sample_is_counted_once() -> None:
     result: ScanResult = sickbay.scan(loader(x, y, batch=50), loader(x[:99], y[:99], shuffle=False), workers=2)
     assert (result.seen.train.rows, result.seen.train.batches, result.seen.train.last_batch) == (1797, 36, 47)
     assert dict(result.seen.train.histogram) == dict(enumerate(np.bincount(y).tolist()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.uint8])
+def test_rows_are_known_in_batches_of_any_size(dtype: torch.dtype) -> None:
+    """Large tensors are looked at one by one, small ones together: a row has the same key either way."""
+    x = (255 * torch.rand(200, 3, 33, 31)).to(dtype)
+    made = [x[i : i + 50] for i in range(0, 200, 50)], [x[i : i + 3] for i in range(120, 180, 3)]
+    result = sickbay.scan(*made)
+    assert result.seen.exact is not None and (result.seen.exact.found, result.seen.exact.rows) == (60, 60)
+    assert [b - a for a, b in result.seen.exact.pairs] == [120] * 60

@@ -7,6 +7,7 @@ book.py            what is kept of one pass
 parts.py           the tensors of a batch by name, and which of them is the target
 tensors.py         types, shapes, ranges, NaN and infinity of one tensor
 labels.py          targets: how many of each class, in which order
+prints.py          what a row is known by
 sketch.py          rows by their key, in bounded room
 alike.py           pictures and texts that are nearly the same
 augmentation.py    whether workers and epochs get random numbers of their own

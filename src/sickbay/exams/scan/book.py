@@ -17,15 +17,15 @@ from sickbay.exams.scan.sketch import Sketch
 from sickbay.exams.scan.tensors import TensorBook
 from sickbay.exams.scan.visit import Visit
 from sickbay.observe.examples.book import NEW_ROWS, Book
-from sickbay.observe.examples.rows import MOST_TENSORS
+from sickbay.observe.examples.rows import MOST_TENSORS, keys_of
 from sickbay.observe.examples.targets import Targets
-from sickbay.observe.keys import row_keys, scattered, some_columns
+from sickbay.observe.keys import scattered, some_columns
 from sickbay.observe.numbers import Array
 from sickbay.observe.samples import Features
 from sickbay.observe.words import Words
 
 SMALL = 1 << 16
-"""Bytes up to which a tensor waits; larger ones are looked at one by one, and only the columns that make a key wait."""
+"""Bytes up to which a tensor waits; larger ones are looked at one by one, and only the keys of their rows wait."""
 WAIT_ROWS, WAIT_BYTES = 1024, 1 << 19
 CLOSELY, MEASURED = 4096, 8
 """After the first rows, one in so many is measured (mean and spread of each feature)."""
@@ -40,7 +40,7 @@ PLAIN = frozenset({torch.float32, torch.int64, torch.float64, torch.uint8, torch
 
 
 class Waiting(NamedTuple):
-    """A batch that is not looked at yet: its tensors, of large ones the columns that make a key."""
+    """A batch that is not looked at yet: its tensors, of large ones the keys of their rows."""
 
     number: int
     size: int
@@ -147,6 +147,8 @@ class LoaderBook:
             self.flush()
             self.layout = layout
         self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
+        if self.large and not len(self.examples.held):
+            self.examples = examples(None)  # of these, whole batches are taken, one in some
         values = self._large(visit, rows) if self.large else self._copied(list(rows.values()))
         self.limit = max(1, min(WAIT_ROWS // max(size, 1), WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)))
         self.waiting.append(Waiting(visit.number, size, values, visit.indices))
@@ -177,10 +179,13 @@ class LoaderBook:
         values: list[Any] = []
         for name, x in rows.items():
             if name in large:
-                self._book(name).look(x.numpy(), np.full(size, visit.number), indices, small=False)
-            values.append(x.clone() if name not in large else some_columns(x) if name in self.inputs else np.zeros((size, 0)))
+                values.append(self._book(name).look(x.numpy(), np.full(size, visit.number), indices, small=False))
+            else:
+                values.append(x.clone())
         inputs = [rows[name] for name in self.inputs if name in rows]
         if any(name in large for name in self.inputs):
+            if self.features.rows < CLOSELY or self.batches % MEASURED == 0:
+                self._measure(some_columns(inputs[0]))
             self.pictures.add(inputs[0], indices if indices is not None else np.arange(self.rows - size, self.rows))
             if self.labels is not None and self.target in rows and (self.batches - 1) % self.stride == 0:
                 self._exemplify(inputs, self.labels.targets(numbers_of(rows[self.target])), indices)
@@ -200,25 +205,26 @@ class LoaderBook:
         indices = _whole(list(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept)), total)
         self.indexed = self.indexed is not False and indices is not None
         merged: dict[str, torch.Tensor] = {}
-        columns: dict[str, Array] = {}
+        prints: dict[str, Array] = {}
         for i, (name, shape, dtype, small) in enumerate(self.layout):
             held = [w.values[i] for w in kept]
             self._meet(name, held, dtype, shape, sizes)
             if small:
                 merged[name] = _joined(held) if shape == WORDS else torch.cat(held)
-                self._book(name).look(merged[name].numpy(), batches, indices, small=True)
-            if name in self.inputs:
-                columns[name] = some_columns(merged[name]) if small else np.concatenate(held)
+                prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
+            else:
+                prints[name] = np.concatenate(held)
         target = merged.get(self.target)
         told = self.labels.add(numbers_of(target), sizes) if self.labels is not None and target is not None else None
         numbers = indices if indices is not None else np.arange(self.flushed, self.flushed + total)
         self.flushed += total
-        keys = self._count([columns[n] for n in self.inputs if n in columns], numbers, indices)
-        if keys is not None and all(name in merged for name in self.inputs):
+        self._count([prints[n] for n in self.inputs if n in prints], numbers, indices)
+        if self.inputs and all(name in merged for name in self.inputs):
             inputs = [merged[name] for name in self.inputs]
+            self._measure(some_columns(inputs[0][:: MEASURED if self.features.rows > CLOSELY else 1]))
             self.pictures.add(inputs[0], numbers)
             self.texts.add(inputs[0], numbers)
-            self._choose(inputs, told, indices, keys)
+            self._choose(inputs, told, indices)
 
     def _meet(self, name: str, held: list[Any], dtype: torch.dtype, shape: Any, sizes: list[int]) -> None:
         """Types and shapes of the batches that waited."""
@@ -228,31 +234,31 @@ class LoaderBook:
         else:
             self._book(name).meet(held[0] if isinstance(held[0], torch.Tensor) else torch.empty((0, *shape), dtype=dtype), len(held), sum(sizes))
 
-    def _count(self, columns: list[Array], numbers: Array, indices: Array | None) -> Array | None:
-        """Rows by their keys, features by their sums; returns the keys."""
-        if not columns:
-            return None
+    def _count(self, prints: list[Array], numbers: Array, indices: Array | None) -> None:
+        """Rows by the keys of all their parts."""
+        if not prints:
+            return
+        keys = prints[0]
         with np.errstate(over="ignore"):
-            keys = scattered(row_keys(columns[0]))
-            for i, more in enumerate(columns[1:], start=1):
-                keys = keys + scattered(row_keys(more) + np.uint64(i))
+            for i, more in enumerate(prints[1:], start=1):
+                keys = keys + scattered(more + np.uint64(i))
         self.seen.add(keys, numbers)
         if indices is not None:
             self.drawn.add(scattered(indices), indices)
-        some = columns[0][::MEASURED] if len(columns[0]) > 256 else columns[0]
-        if some.dtype.kind in "fiu":
-            self.whole_numbers = self.whole_numbers and (some.dtype.kind != "f" or bool((some == np.round(some)).all()))
-            self.features.add(some if self.features.rows > CLOSELY else columns[0])
-            self.words.add(some if self.words.rows > CLOSELY else columns[0])
-        return keys
 
-    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None, keys: Array) -> None:
+    def _measure(self, columns: Array) -> None:
+        if columns.dtype.kind in "fiu":
+            self.whole_numbers = self.whole_numbers and (columns.dtype.kind != "f" or bool((columns == np.round(columns)).all()))
+            self.features.add(columns)
+            self.words.add(columns)
+
+    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
         """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
         if targets is None or (not self.indexed and self.examples.indexed):
             return
         if self.indexed and indices is not None:
             self.examples.note(indices, targets.values)
-        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys)
+        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
         rows = np.flatnonzero(names <= self.examples.held.limit)
         for at in range(0, len(rows), NEW_ROWS):
             part = rows[at : at + NEW_ROWS]

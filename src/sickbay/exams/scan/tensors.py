@@ -1,7 +1,7 @@
 """One tensor of the batches over a whole pass: types, shapes, ranges, what is not finite, what never varies.
 
-Every number is looked at once, by a dot product of the rows with themselves: it is not finite if one of them isn't, and costs less than any comparison. The dearer questions (mean
-and spread of each feature) are asked of the first batches, and then of one in some.
+Every number is looked at once, by a sum of squares over its row: that is not finite if one of them isn't, and costs less than any comparison. The dearer questions (ranges, mean and
+spread of each feature) are asked of the first batches, and then of one in some.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 import torch
 
+from sickbay.exams.scan.prints import row_prints
 from sickbay.facts.data import InputScale
 from sickbay.facts.scan import BadRow, TensorSeen
 from sickbay.observe.examples.rows import TABLE, kind_of
@@ -58,13 +59,13 @@ class TensorBook:
             self.shapes[shape] += batches
         self.rows += rows
 
-    def look(self, rows: Array, batches: Array, indices: Array | None, small: bool, first: int = 0) -> None:
-        """The numbers of one or more batches; `batches` has the batch of each row, `indices` the data set's; the first row is the batch's row `first`."""
+    def look(self, rows: Array, batches: Array, indices: Array | None, *, small: bool, first: int = 0) -> Array:
+        """The numbers of one or more batches; `batches` has the batch of each row, `indices` the data set's; the first row is the batch's row `first`. Returns the rows' keys."""
         flat = rows.reshape(len(rows), -1)
         self.seen += 1
         if not flat.size:
-            return
-        finite = flat.dtype.kind != "f" or _finite(flat)
+            return np.zeros(len(flat), np.uint64)
+        keys, finite = row_prints(flat)
         if not finite:
             self._search(flat, batches, indices, first)
         if self.scale.batches < 8 and flat.dtype.kind == "f":
@@ -73,6 +74,7 @@ class TensorBook:
             self._columns(flat)
         if self.seen <= CLOSELY or self.seen % EVERY == 0:
             self._range(flat, finite)
+        return keys
 
     def _range(self, flat: Array, finite: bool) -> None:
         if flat.dtype.kind == "b":
@@ -143,10 +145,3 @@ class TensorBook:
             constant=tuple(constant.tolist()),
             missing=tuple(missing.tolist()),
         )
-
-
-def _finite(flat: Array) -> bool:
-    """Whether all numbers are finite; False also for some that are large, which are then looked at one by one."""
-    line = flat.reshape(-1)
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(np.dot(line, line)))
