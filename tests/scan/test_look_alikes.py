@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import make_blobs
 from torch.utils.data import DataLoader, Sampler, TensorDataset, WeightedRandomSampler
 
 import sickbay
@@ -143,9 +144,24 @@ def simple_pictures() -> Pair:
     return loader(x[:400], y[:400]), loader(x[400:], y[400:], shuffle=False)
 
 
+def overlapping() -> Pair:
+    """Six classes in the plane, of which a third cannot be told apart."""
+    x, y = make_blobs(1000, centers=6, cluster_std=2.5, random_state=0)
+    x = (x / 5).astype(np.float32)
+    return loader(x[:750], y[:750]), loader(x[750:], y[750:], shuffle=False)
+
+
+def drifting() -> Pair:
+    """A walk that was standardised on its past; training shuffles."""
+    x = np.cumsum(np.random.default_rng(0).standard_normal((1500, 6)), 0)
+    y = (x[:, 0] > x[:, 0].mean()).astype(np.int64)
+    x = ((x - x[:1100].mean(0)) / x[:1100].std(0)).astype(np.float32)
+    return loader(x[:1100], y[:1100]), loader(x[1100:], y[1100:], shuffle=False)
+
+
 CASES: list[Callable[[], Pair]] = [
     clean, oversampled, imbalanced, series, rising_series, one_hot, padded, episodes, augmented, ids_and_counts, several_tasks, random_benchmark,
-    language_model, simple_pictures,
+    language_model, simple_pictures, overlapping, drifting,
 ]  # fmt: skip
 
 

@@ -25,8 +25,10 @@ FAR = 10.0
 """Times the spread: a series that grows, or another season, differs by less."""
 OWN = 0.2
 """Spread of the logarithms of the features' scales: the columns of a series' windows differ by a few per cent, pixels and measured columns by far more."""
-SURE = ("255", "standardised", "channels are reversed")
+SURE = ("255", "channels are reversed")
 """Maps that are made by a line of code, not by nature."""
+WIDER = 3.0
+"""Times the spread, from which data is not standardised: a series that has drifted from where it was standardised keeps most of its spread."""
 
 
 def splits(scan: Scan, record: Record) -> Iterator[Finding]:
@@ -74,8 +76,7 @@ def _mismatch(scan: Scan, val: LoaderSeen, data: EvaluationData) -> Iterator[Fin
         )  # fmt: skip
     sure: tuple[Difference, bool] | None = None
     if (by_scale := difference(data)) is not None:
-        by_code = any(word in by_scale.text for word in SURE) or ("the same data times" in by_scale.text and _different_scales(data))
-        sure = by_scale, by_code or _factor(data) > FAR
+        sure = by_scale, _by_code(by_scale, data) or _factor(data) > FAR
     elif (by_words := other_words(data)) is not None:
         sure = by_words, True
     elif (by_labels := other_names(scan.probe) or strangers(scan.probe)) is not None:
@@ -83,6 +84,13 @@ def _mismatch(scan: Scan, val: LoaderSeen, data: EvaluationData) -> Iterator[Fin
     if sure is not None:
         told, certain = sure
         yield finding("train-val-mismatch", "likely" if certain else "possible", f"validation data {told.text}", told.cure, val, diff=told.snippet)
+
+
+def _by_code(told: Difference, data: EvaluationData) -> bool:
+    """Whether what maps one to the other is a line of code, and not the course of time."""
+    if "standardised" in told.text:
+        return _factor(data) > WIDER
+    return any(word in told.text for word in SURE) or ("the same data times" in told.text and _different_scales(data))
 
 
 def _factor(data: EvaluationData) -> float:
