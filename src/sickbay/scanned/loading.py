@@ -39,7 +39,8 @@ def loading(loader: LoaderSeen) -> Iterator[Finding]:
 def _raised(loader: LoaderSeen, failures: Sequence[Failure]) -> Finding:
     indices = tuple(f.index for f in failures if f.index is not None)[:MOST]
     kinds = Counter((f.kind, at(f.place)) for f in failures)
-    how = listed([f"{kind}{f' at {where}' if where else ''} ({count:,})" for (kind, where), count in kinds.most_common()], 3)
+    several = len(kinds) > 1
+    how = listed([f"{kind}{f' at {where}' if where else ''}{f' ({n:,})' if several else ''}" for (kind, where), n in kinds.most_common()], 3)
     who = samples(indices, loader) if indices else f"batch {listed([str(f.batch) for f in failures], 6)}"
     paths = [f.path for f in failures if f.path]
     files = f"; files: {listed(paths, PATHS)}" if paths else ""

@@ -5,6 +5,7 @@ visit.py           goes through a loader: data set indices, samples that raise, 
 neutral.py         leaves every random generator as it was
 book.py            what is kept of one pass
 parts.py           the tensors of a batch by name, and which of them is the target
+plain.py           tensors as numpy can read them
 tensors.py         types, shapes, ranges, NaN and infinity of one tensor
 labels.py          targets: how many of each class, in which order
 prints.py          what a row is known by

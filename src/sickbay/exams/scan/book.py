@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.nn import functional as F
 
 from sickbay.exams.scan.alike import Pictures, Texts
 from sickbay.exams.scan.labels import LabelBook, numbers_of
 from sickbay.exams.scan.parts import Parts, one_each, parts_of, size_of, target_of
+from sickbay.exams.scan.plain import WORDS, as_it_is, joined, readable, sample_shape, whole
 from sickbay.exams.scan.sketch import Sketch
 from sickbay.exams.scan.tensors import TensorBook
 from sickbay.exams.scan.visit import Visit
@@ -26,17 +26,13 @@ from sickbay.observe.words import Words
 
 SMALL = 1 << 16
 """Bytes up to which a tensor waits; larger ones are looked at one by one, and only the keys of their rows wait."""
-WAIT_ROWS, WAIT_BYTES = 1024, 1 << 19
+WAIT_ROWS, WAIT_BYTES = 1024, 1 << 20
 CLOSELY, MEASURED = 4096, 8
-"""After the first rows, one in so many is measured (mean and spread of each feature)."""
-WORDS, FIRST = ("ids",), 64
-"""Rows of ids may have another length in every batch: then the first ones count."""
+"""After the first rows, features are measured (mean and spread of each) on one part in so many."""
 EXAMPLES = 3000
 """Samples that the questions about labels are asked of."""
 WATCHED = 8
 """Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
-PLAIN = frozenset({torch.float32, torch.int64, torch.float64, torch.uint8, torch.int32, torch.bool})
-"""Types that numpy reads as they are."""
 
 
 class Waiting(NamedTuple):
@@ -65,7 +61,7 @@ class LoaderBook:
         self.target = ""
         """...and the one that says what it should be answered with."""
         self.labels: LabelBook | None = None
-        self.batches = self.rows = self.changed = self.last = self.flushed = 0
+        self.batches = self.rows = self.changed = self.last = self.flushed = self.flushes = 0
         self.sizes: Counter[int] = Counter()
         self.indexed: bool | None = None
         self.seen, self.drawn = Sketch(), Sketch()
@@ -76,6 +72,8 @@ class LoaderBook:
         self.shape: tuple[int, ...] = ()
         self.pictures, self.texts = Pictures(), Texts()
         self.waiting: list[Waiting] = []
+        self.chosen: list[tuple[list[torch.Tensor], Array, Array | None]] = []
+        """Samples for the questions about labels: inputs, targets, indices."""
         self.layout: list[Any] = []
         """Name, shape of a sample, type and size of each tensor that waits,"""
         self.alike: Any = None
@@ -134,7 +132,7 @@ class LoaderBook:
         self.changed += names != self.names
         self.last = size
         self.rows += size
-        plain = [(name, value if _as_it_is(value) else _plain(value), value) for name, value in parts]
+        plain = [(name, value if as_it_is(value) else readable(value), value) for name, value in parts]
         for name, x, value in plain:
             if x is None:
                 self._other(name, value)
@@ -142,7 +140,7 @@ class LoaderBook:
                 self._book(name).meet(x, 1, 1)
         rows = {name: x for name, x, _ in plain if x is not None and x.dim() and len(x) == size}
         rooms = {name: x.numel() * x.element_size() for name, x in rows.items()}
-        layout = [(name, _shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
+        layout = [(name, sample_shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
         if layout != self.layout:  # what waits has other shapes, and has to go first
             self.flush()
             self.layout = layout
@@ -175,7 +173,7 @@ class LoaderBook:
 
     def _large(self, visit: Visit, rows: dict[str, torch.Tensor]) -> list[Any]:
         """Large tensors are looked at at once."""
-        size, indices, large = self.last, _whole(visit.indices, self.last), self.large
+        size, indices, large = self.last, whole(visit.indices, self.last), self.large
         values: list[Any] = []
         for name, x in rows.items():
             if name in large:
@@ -202,7 +200,7 @@ class LoaderBook:
         total = sum(sizes)
         self.sizes.update(sizes)
         batches = np.repeat([w.number for w in kept], sizes)
-        indices = _whole(list(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept)), total)
+        indices = whole(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept), total)
         self.indexed = self.indexed is not False and indices is not None
         merged: dict[str, torch.Tensor] = {}
         prints: dict[str, Array] = {}
@@ -210,7 +208,7 @@ class LoaderBook:
             held = [w.values[i] for w in kept]
             self._meet(name, held, dtype, shape, sizes)
             if small:
-                merged[name] = _joined(held) if shape == WORDS else torch.cat(held)
+                merged[name] = joined(held) if shape == WORDS else torch.cat(held)
                 prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
             else:
                 prints[name] = np.concatenate(held)
@@ -221,7 +219,9 @@ class LoaderBook:
         self._count([prints[n] for n in self.inputs if n in prints], numbers, indices)
         if self.inputs and all(name in merged for name in self.inputs):
             inputs = [merged[name] for name in self.inputs]
-            self._measure(some_columns(inputs[0][:: MEASURED if self.features.rows > CLOSELY else 1]))
+            self.flushes += 1
+            if self.features.rows < CLOSELY or self.flushes % MEASURED == 0:
+                self._measure(some_columns(inputs[0]))
             self.pictures.add(inputs[0], numbers)
             self.texts.add(inputs[0], numbers)
             self._choose(inputs, told, indices)
@@ -260,10 +260,25 @@ class LoaderBook:
             self.examples.note(indices, targets.values)
         names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
         rows = np.flatnonzero(names <= self.examples.held.limit)
-        for at in range(0, len(rows), NEW_ROWS):
-            part = rows[at : at + NEW_ROWS]
-            chosen = torch.from_numpy(part)
-            self._exemplify([x[chosen] for x in inputs], Targets(targets.kind, targets.values[part]), indices[part] if indices is not None else None)
+        chosen = torch.from_numpy(rows)
+        self.chosen.append(([x[chosen] for x in inputs], targets.values[rows], indices[rows] if indices is not None else None))
+        if len(rows) >= NEW_ROWS or sum(len(y) for _, y, _ in self.chosen) >= NEW_ROWS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Give the book of examples what was chosen for it: some hundred at once."""
+        chosen, self.chosen = self.chosen, []
+        while chosen:
+            shapes = [x.shape[1:] for x in chosen[0][0]]
+            alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
+            chosen = [part for part in chosen if not any(part is taken for taken in alike)]
+            inputs = [torch.cat(parts) for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
+            values = np.concatenate([y for _, y, _ in alike])
+            indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
+            for at in range(0, len(values), NEW_ROWS):
+                part = slice(at, at + NEW_ROWS)
+                kind = self.labels.kind if self.labels is not None else ""
+                self._exemplify([x[part] for x in inputs], Targets(kind, values[part]), indices[part] if indices is not None else None)
 
     def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
         if targets is not None and (self.indexed is not False or not self.examples.indexed):
@@ -287,7 +302,7 @@ class LoaderBook:
             book = self._book(name)
             book.kind = "ragged"
             for row, x in enumerate(value):
-                if (plain := _plain(x)) is not None and plain.is_floating_point() and plain.numel():
+                if (plain := readable(x)) is not None and plain.is_floating_point() and plain.numel():
                     book.rows += 1
                     book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
 
@@ -299,39 +314,3 @@ def examples(samples: int | None) -> Book:
     if samples is not None and samples > EXAMPLES:
         book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
     return book
-
-
-def _shape(x: torch.Tensor) -> Any:
-    return WORDS if x.dim() == 2 and x.shape[1] > 1 and not x.is_floating_point() and x.dtype is not torch.bool else x.shape[1:]
-
-
-def _joined(held: list[torch.Tensor]) -> torch.Tensor:
-    """Rows of ids below each other. Where their lengths differ, the first ids count, without the padding at the end: a text is the same beside longer ones."""
-    widths = {x.shape[1] for x in held}
-    if len(widths) == 1:
-        return torch.cat(held)
-    width = min(max(widths), FIRST)
-    rows = torch.cat([F.pad(x[:, :width], (0, width - x.shape[1]), value=0) if x.shape[1] < width else x[:, :width] for x in held])
-    ends = torch.cat([x[:, -1] for x in held])
-    padding = (rows == ends[:, None]).flip(1).cumprod(1).flip(1).bool() if rows.numel() else rows.bool()
-    return rows.masked_fill(padding, 0)
-
-
-def _whole(indices: Any, size: int) -> Array | None:
-    """Data set indices as numbers; None where they are something else (keys, pairs), or not one per sample."""
-    if indices is None or (isinstance(indices, list) and indices and indices[0] is None):
-        return None
-    numbers = np.asarray(indices).reshape(-1) if not isinstance(indices, int) else np.array([indices])
-    return numbers.astype(np.int64) if numbers.dtype.kind in "iu" and len(numbers) == size else None
-
-
-def _as_it_is(value: Any) -> bool:
-    return type(value) is torch.Tensor and value.dtype in PLAIN and value.layout is torch.strided and value.is_cpu and not value.requires_grad
-
-
-def _plain(value: Any) -> torch.Tensor | None:
-    """As numpy can read it; None for what is no such tensor (sparse, complex, quantised, or something else)."""
-    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.is_complex() or value.is_quantized:
-        return None
-    x = value.detach().cpu().as_subclass(torch.Tensor)
-    return x.float() if x.dtype == torch.bfloat16 else x

@@ -116,6 +116,7 @@ class Examination:
             self.missing.append(NotChecked(f"going on where the last scan of the {name} loader stopped", why))
         began = clock()
         book.flush()
+        book.settle()
         visitor.digest()
         same = _same_order(loader, visitor)
         own += clock() - began
@@ -213,7 +214,14 @@ def _shaken(loader: Any) -> Augmentation | str | None:
 
 
 def _not_checked(found: Scan, val: Any, shaken: Any) -> list[NotChecked]:
-    missing = []
+    missing: list[NotChecked] = []
+    stopped = next((x for x in (found.train, found.val) if x is not None and x.ended_by == "interrupted"), None)
+    if stopped is not None:
+        return [
+            NotChecked(
+                f"what comes after batch {stopped.batches:,} of the {stopped.name} loader, and the questions to all samples", "the scan was stopped"
+            )
+        ]
     if val is None:
         missing.append(NotChecked("leakage and differences between training and validation", "no validation loader was given"))
     if found.train.target_kind == "" and found.train.rows:

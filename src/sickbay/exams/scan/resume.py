@@ -51,7 +51,7 @@ def save(file: Path, stopped: Stopped) -> None:
     for book in books:
         book.flush()
         book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
-        book.layout, book.alike, book.watched = [], None, []
+        book.layout, book.alike, book.watched, book.chosen = [], None, [], []
     text = pickle.dumps((VERSION, stopped))
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
