@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from sickbay.observe.watching import watch as watch
     from sickbay.record.reader import Record as Record
     from sickbay.runs import open_run as open_run
+    from sickbay.scans import ScanResult as ScanResult
+    from sickbay.scans import scan as scan
     from sickbay.settings import Settings as Settings
 
 __version__ = "0.1.0"
@@ -44,6 +46,8 @@ _HOMES = {
     "skew": "sickbay.exams.skew",
     "forgetting": "sickbay.exams.forgetting",
     "deterministic": "sickbay.exams.repeatable",
+    "scan": "sickbay.scans",
+    "ScanResult": "sickbay.scans",
     "diagnose": "sickbay.conclude",
     "open_run": "sickbay.runs",
     "load_incident": "sickbay.incidents",

@@ -29,13 +29,14 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "signs": (BASE | {"record"}, frozenset({"numpy"})),
     "causes": (BASE | {"record", "signs"}, frozenset({"numpy"})),
     "conclude": (BASE | {"record", "signs", "causes"}, frozenset({"numpy"})),
+    "scanned": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy"})),
     "report": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "rich", "jinja2", "markupsafe"})),
     "observe": (BASE | {"record"}, frozenset({"numpy", "torch"})),
     "exams": (BASE | {"record", "observe"}, frozenset({"numpy", "torch"})),
     "trials": (BASE | {"record", "observe", "exams"}, frozenset({"numpy", "torch", "msgspec", "safetensors"})),
     "testing": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
 }
-WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "supervise", "web", "integrations"})
+WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "scans", "supervise", "web", "integrations"})
 """Puts the stages together: may import all of sickbay, but torch only lazily. "" is `sickbay/__init__.py`."""
 EDGES = frozenset(
     {"sickbay.observe.watching", "sickbay.observe.bootstrap", "sickbay.exams.evaluate", "sickbay.exams.skew", "sickbay.exams.forgetting"}
@@ -154,7 +155,7 @@ def import_without(blocked: set[str], names: list[str]) -> None:
 
 
 def test_diagnosing_works_without_torch() -> None:
-    stages = {"record", "signs", "causes", "conclude", "report", "cli", "doctor", "runs", "supervise"}
+    stages = {"record", "signs", "causes", "conclude", "scanned", "scans", "report", "cli", "doctor", "runs", "supervise"}
     import_without({"torch"}, [m for m in modules() if part(m) in stages | BASE | {""}])
 
 

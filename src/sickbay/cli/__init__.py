@@ -24,6 +24,7 @@ from sickbay.cli import (
     replay,
     run,
     runs,
+    scan,
     skew,
     treatments,
     trying,
@@ -73,7 +74,7 @@ def cli() -> None:
 for command in (
     run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
     catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew, forgetting.forgetting,
-    checklist.checklist, compare.compare, bisect.bisect, doctor.doctor,
+    scan.scan, checklist.checklist, compare.compare, bisect.bisect, doctor.doctor,
 ):  # fmt: skip
     cli.add_command(command)
 

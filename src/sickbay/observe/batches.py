@@ -44,7 +44,7 @@ class LoaderEntry:
         self.epochs = 0
         self.trained = 0
         self.batches = 0
-        self.fact = _loader_fact(index, loader)
+        self.fact = loader_fact(index, loader)
 
     def reads_as(self, loader: Any, built: Any) -> bool:
         """Trainers build a new loader for every evaluation: the same data read in the same way is the same loader. Where the
@@ -268,7 +268,7 @@ def _floats(values: Any) -> list[torch.Tensor]:
     return found
 
 
-def _loader_fact(index: int, loader: Any) -> facts.Loader:
+def loader_fact(index: int, loader: Any) -> facts.Loader:
     sampler = getattr(loader, "sampler", None)
     dataset = getattr(loader, "dataset", None)
     return facts.Loader(

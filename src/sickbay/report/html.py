@@ -96,6 +96,11 @@ def _inline(code: str) -> Inline:
     return Inline(Markup(code), base64.b64encode(hashlib.sha256(code.encode()).digest()).decode())
 
 
+def styles(*names: str) -> list[Inline]:
+    """Style sheets of ours, for a page without scripts."""
+    return [_inline(_template_text(name)) for name in names]
+
+
 def _data(view: View) -> dict[str, Any]:
     """What the scripts draw."""
     names = list(dict.fromkeys(heat.rows for heat in view.heat_maps))  # maps of the same layers share their names

@@ -61,12 +61,12 @@ class Book:
         self.batch_size = max(self.batch_size, len(tensors[0]))
         keys = None
         if indices is None or not self.indexed:
-            names = keys = keys_of(tensors)
+            keys = keys_of(tensors)
+            names = scattered(keys)
         else:
-            names = indices.astype(np.uint64) + (np.uint64((self.loader or 0) + 1) << np.uint64(40))
+            names = self.names_of(indices)
             if targets is not None:
-                self._note(indices, targets.values)
-        names = scattered(names)
+                self.note(indices, targets.values)
         rows, places = self.held.choose(names)
         new, old = rows[places < 0][:NEW_ROWS], rows[places >= 0]
         if len(old) and targets is not None:
@@ -98,7 +98,11 @@ class Book:
             self.target_kind = targets.kind
         return self.usable
 
-    def _note(self, indices: Array, values: Array) -> None:
+    def names_of(self, indices: Array) -> Array:
+        """What samples of these indices are called."""
+        return scattered(indices.astype(np.uint64) + (np.uint64((self.loader or 0) + 1) << np.uint64(40)))
+
+    def note(self, indices: Array, values: Array) -> None:
         inside = indices < MOST_INDICES
         top = int(indices[inside].max()) + 1 if inside.any() else 0
         if top > len(self.by_index):

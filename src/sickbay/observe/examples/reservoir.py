@@ -53,9 +53,11 @@ class Reservoir:
         return np.array([self.places.get(k, -1) for k in keys.tolist()], np.int64)
 
     def _make_room(self, rows: int, width: int, beside: dict[str, Array]) -> None:
-        if rows <= len(self.keys):
+        if rows <= len(self.keys) and width == self.numbers.shape[1]:
             return
         size = max(rows, min(2 * len(self.keys), self.capacity), 64)
+        if not self.count:
+            self.numbers = np.zeros((0, width), np.float32)
         self.keys = _grown(self.keys, size)
         self.numbers = _grown(self.numbers.reshape(len(self.numbers), width), size)
         for name, values in beside.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,24 +42,34 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     usable = [b for b in watch.training.values() if b.usable and len(b.held) and b.target_kind]
     if not usable:
         return facts.DataProbe(calibration=sure) if sure else None
-    started = time.process_time()
     book = max(usable, key=lambda b: len(b.held))
+    others = [b for b in watch.evaluations.values() if len(b.held) and b.target_kind]
+    found = probed(book, others)
     keep = watch.session.keep_source
+    text = expression_of(*book.aim) if book.aim is not None else ""
+    return replace(
+        found,
+        place=keep(place_of(*book.aim)) if book.aim is not None else None,
+        target=operands(text)[1] if text else "",
+        calibration=sure,
+        evaluations=tuple(_placed(watch, b, told) for b, told in zip(others, found.evaluations, strict=False)),
+    )
+
+
+def probed(book: Book, others: Sequence[Book], seconds: float = SECONDS) -> facts.DataProbe:
+    """The questions to one book of training samples, and to the books of what was evaluated."""
+    started = time.process_time()
     rows, y = _known(book)
     views = Views(book.held.rows()[rows], book.kind) if len(rows) >= FEWEST_ROWS else None
     classes = book.target_kind == CLASSES
     found = relation(views, y, classes) if views is not None else None
-    text = expression_of(*book.aim) if book.aim is not None else ""
     fact = facts.DataProbe(
         kind=book.kind,
         targets=book.target_kind,
         classes=len(np.unique(y)) if classes else 0,
         features=book.held.numbers.shape[1],
-        place=keep(place_of(*book.aim)) if book.aim is not None else None,
-        target=operands(text)[1] if text else "",
         loader=book.loader,
         relation=found,
-        calibration=sure,
         again=book.again,
         changed=book.changed,
         variance=0.0 if classes or not len(y) else float(y.var()),
@@ -69,13 +80,13 @@ def studied(watch: ExampleWatch) -> facts.DataProbe | None:
     if book.indexed and found.score < FITS:
         shift = offset(views, book.held.column("index")[rows], book.by_index, book.batch_size, classes, found)
         if shift is not None or found.beyond < RELATED:
-            return replace(fact, offset=shift, evaluations=_evaluations(watch, book))
+            return replace(fact, offset=shift, evaluations=_evaluations(others, book))
     if found.beyond < RELATED:
-        return replace(fact, evaluations=_evaluations(watch, book))
+        return replace(fact, evaluations=_evaluations(others, book))
     column = best_column(book.held.rows()[rows], book.table, y, classes) if book.kind == TABLE else None
-    in_time = classes and found.score < CLEAN and time.process_time() - started < SECONDS
+    in_time = classes and found.score < CLEAN and time.process_time() - started < seconds
     odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
-    return replace(fact, column=column, suspects=odd, evaluations=_evaluations(watch, book))
+    return replace(fact, column=column, suspects=odd, evaluations=_evaluations(others, book))
 
 
 def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibration | None:
@@ -86,8 +97,8 @@ def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibrat
     return replace(told, place=watch.session.keep_source(place_of(*key[0])), texts=texts)
 
 
-def _evaluations(watch: ExampleWatch, book: Book) -> tuple[facts.EvaluatedExamples, ...]:
-    return tuple(_evaluated(watch, b, book) for b in watch.evaluations.values() if len(b.held) and b.target_kind)
+def _evaluations(others: Sequence[Book], book: Book) -> tuple[facts.EvaluatedExamples, ...]:
+    return tuple(_evaluated(other, book) for other in others)
 
 
 def _known(book: Book) -> tuple[Array, Array]:
@@ -98,16 +109,23 @@ def _known(book: Book) -> tuple[Array, Array]:
     return rows, target[rows]
 
 
-def _evaluated(watch: ExampleWatch, book: Book, trained: Book) -> facts.EvaluatedExamples:
+def _evaluated(book: Book, trained: Book) -> facts.EvaluatedExamples:
     rows, y = _known(book)
     numbers = book.held.rows()[rows]
-    keep = watch.session.keep_source
     classes = book.target_kind == trained.target_kind == CLASSES and book.kind == trained.kind
     known, y_trained = _known(trained)
     return facts.EvaluatedExamples(
-        place=keep(place_of(*book.place)) if book.place is not None else None,
-        called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
         loader=book.loader,
         relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) >= FEWEST_ROWS else None,
         renamed=renamed(trained.held.rows()[known], y_trained, numbers, y, book.kind) if classes else None,
+    )
+
+
+def _placed(watch: ExampleWatch, book: Book, told: facts.EvaluatedExamples) -> facts.EvaluatedExamples:
+    """With the lines that showed the model its samples."""
+    keep = watch.session.keep_source
+    return replace(
+        told,
+        place=keep(place_of(*book.place)) if book.place is not None else None,
+        called_from=keep(place_of(*book.caller)) if book.caller is not None else None,
     )

@@ -1,0 +1,121 @@
+"""What a scan costs: a pass over a loader that is looked at, beside plain passes right before and after it; and the memory of a long one.
+
+python -m bench.scan                 overhead of three loaders, in processor time (steadier on a busy machine), with the questions at the end told apart
+python -m bench.scan --memory        growth of the process over a stream of ten million samples
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+from bench.measure import bootstrap
+from bench.memory import _status
+from sickbay.exams.scan.examine import Examination, scan
+
+BAR = 0.05
+MEMORY_BAR = 64 * 2**20
+SAMPLES = 10_000_000
+clock = time.process_time
+
+
+class Pictures(Dataset[Any]):
+    """Bytes that are flipped, scaled and standardised: what a light transform does."""
+
+    def __init__(self, count: int) -> None:
+        self.data = torch.randint(0, 256, (count, 3, 32, 32), dtype=torch.uint8)
+        self.mean, self.std = torch.tensor([0.49, 0.48, 0.45])[:, None, None], torch.tensor([0.25, 0.24, 0.26])[:, None, None]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        x = self.data[index]
+        x = x.flip(-1) if torch.rand(()) < 0.5 else x
+        return (x.float().div_(255) - self.mean) / self.std, index % 10
+
+
+def tables() -> DataLoader[Any]:
+    return DataLoader(TensorDataset(torch.rand(60_000, 64), torch.randint(0, 10, (60_000,))), 64, shuffle=True)
+
+
+def pictures() -> DataLoader[Any]:
+    return DataLoader(Pictures(50_000), 32, shuffle=True)
+
+
+def tokens() -> DataLoader[Any]:
+    return DataLoader(TensorDataset(torch.randint(0, 8000, (60_000, 128)), torch.randint(0, 4, (60_000,))), 32, shuffle=True)
+
+
+LOADERS: dict[str, Callable[[], DataLoader[Any]]] = {"tables": tables, "pictures": pictures, "tokens": tokens}
+
+
+def plain(loader: Any) -> float:
+    began = clock()
+    for _ in loader:
+        pass
+    return clock() - began
+
+
+def looked_at(loader: Any) -> float:
+    """One pass as a scan makes it, from an empty book to the last sample."""
+    began = clock()
+    Examination(None, None, None, False).through("train", loader)
+    return clock() - began
+
+
+def overhead(name: str, rounds: int) -> bool:
+    loader = LOADERS[name]()
+    plain(loader)
+    before, ratios = plain(loader), []
+    for _ in range(rounds):
+        with_us = looked_at(loader)
+        after = plain(loader)
+        ratios.append(2 * with_us / (before + after) - 1)
+        before = after
+    low, high = bootstrap(ratios)
+    found, began = statistics.median(ratios), clock()
+    scan(loader)
+    questions = max(clock() - began - looked_at(loader), 0.0)
+    print(
+        f"{name:<9} {100 * found:5.1f} % over plain iteration ({100 * low:.1f} to {100 * high:.1f}, {rounds} rounds of {len(loader):,} batches); {before:.1f} s a pass; questions at the end {questions:.1f} s"
+    )
+    return found <= BAR
+
+
+def stream(samples: int, rows: int = 4096) -> Iterator[Any]:
+    draws = torch.Generator().manual_seed(0)
+    for _ in range(samples // rows):
+        x = torch.rand(rows, 20, generator=draws)
+        yield x, (x[:, 0] > 0.5).long()
+
+
+def memory(samples: int) -> bool:
+    scan(stream(20_000))  # numpy's and torch's own lazy imports and buffers
+    before, began = _status("VmRSS"), time.monotonic()
+    seen = scan(stream(samples))
+    grown = _status("VmHWM") - before
+    print(f"memory    {grown / 2**20:5.1f} MB more at its peak for {seen.train.rows:,} samples in {time.monotonic() - began:.0f} s")
+    return grown <= MEMORY_BAR
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What a scan costs.")
+    parser.add_argument("--memory", action="store_true", help="measure the memory of a long stream instead")
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", choices=list(LOADERS))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    good = [memory(options.samples)] if options.memory else [overhead(n, options.rounds) for n in LOADERS if options.only in (None, n)]
+    raise SystemExit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,317 @@
+"""What is kept of one pass over a loader. Batches wait until there are some thousand samples and are then looked at together, which costs little more than one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from sickbay.exams.scan.alike import Pictures, Texts
+from sickbay.exams.scan.labels import LabelBook, numbers_of
+from sickbay.exams.scan.parts import Parts, one_each, parts_of, size_of, target_of
+from sickbay.exams.scan.plain import WORDS, as_it_is, joined, readable, sample_shape, whole
+from sickbay.exams.scan.sketch import Sketch
+from sickbay.exams.scan.tensors import TensorBook
+from sickbay.exams.scan.visit import Visit
+from sickbay.observe.examples.book import NEW_ROWS, Book
+from sickbay.observe.examples.rows import MOST_TENSORS, keys_of
+from sickbay.observe.examples.targets import Targets
+from sickbay.observe.keys import scattered, some_columns
+from sickbay.observe.numbers import Array
+from sickbay.observe.samples import Features
+from sickbay.observe.words import Words
+
+SMALL = 1 << 16
+"""Bytes up to which a tensor waits; larger ones are looked at one by one, and only the keys of their rows wait."""
+WAIT_ROWS, WAIT_BYTES = 4096, 1 << 21
+"""What waits at most. Of tables of 64 columns, looking at 1,024 rows together costs twice as much a row as at 4,096; more together are no cheaper."""
+CLOSELY, MEASURED = 4096, 8
+"""After the first rows, features are measured (mean and spread of each) on one part in so many."""
+EXAMPLES = 3000
+"""Samples that the questions about labels are asked of."""
+WATCHED = 8
+"""Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
+
+
+class Waiting(NamedTuple):
+    """A batch that is not looked at yet: its tensors, of large ones the keys of their rows."""
+
+    number: int
+    size: int
+    values: Any
+    indices: Any
+
+
+class LoaderBook:
+    """Everything that one pass showed, in bounded room."""
+
+    def __init__(self, samples: int | None = None, fresh: bool = False) -> None:
+        self.stride = max((samples or 0) // EXAMPLES, 1)
+        """Of batches with large tensors, one in so many gives examples."""
+        self.copies = not fresh
+        self.watched: list[Any] = []
+        self.tensors: dict[str, TensorBook] = {}
+        self.others: dict[str, tuple[str, str]] = {}
+        """Parts that are no tensors: their kind and type."""
+        self.names: tuple[str, ...] = ()
+        self.inputs: tuple[str, ...] = ()
+        """The parts that make a sample what it is,"""
+        self.target = ""
+        """...and the one that says what it should be answered with."""
+        self.labels: LabelBook | None = None
+        self.batches = self.rows = self.changed = self.last = self.flushed = self.flushes = 0
+        self.sizes: Counter[int] = Counter()
+        self.indexed: bool | None = None
+        self.seen, self.drawn = Sketch(), Sketch()
+        """Samples by their numbers, and by their index."""
+        self.examples = examples(samples)
+        self.features, self.words = Features(), Words()
+        self.whole_numbers = True
+        self.shape: tuple[int, ...] = ()
+        self.pictures, self.texts = Pictures(), Texts()
+        self.waiting: list[Waiting] = []
+        self.chosen: list[tuple[list[torch.Tensor], Array, Array | None]] = []
+        """Samples for the questions about labels: inputs, targets, indices."""
+        self.layout: list[Any] = []
+        """Name, shape of a sample, type and size of each tensor that waits,"""
+        self.alike: Any = None
+        """...and what a batch must be to wait without a closer look: its type, keys, shapes and types."""
+        self.large: frozenset[str] = frozenset()
+        """Those that are looked at at once,"""
+        self.limit = 1
+        """...and how many batches wait at most."""
+
+    def take(self, visit: Visit) -> None:
+        self.batches += 1
+        values = self._like_before(visit.batch)
+        if values is None:
+            self._open(visit)
+            return
+        size = self.last
+        self.rows += size
+        if self.large:
+            values = self._large(visit, dict(zip(self.names, values, strict=True)))
+        elif self.copies or self.batches <= WATCHED:
+            values = self._copied(values)
+        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
+        if len(self.waiting) >= self.limit:
+            self.flush()
+
+    def _like_before(self, batch: Any) -> Any:
+        """The tensors of a batch that is built just like the last one; None if it isn't."""
+        if self.alike is None or type(batch) is not self.alike[0]:
+            return None
+        _, keys, shapes = self.alike
+        values = batch if keys is None else list(batch.values()) if batch.keys() == keys else ()
+        if len(values) != len(shapes):
+            return None
+        for x, (shape, dtype) in zip(values, shapes, strict=True):
+            if type(x) is not torch.Tensor or x.shape != shape or x.dtype is not dtype:
+                return None
+        return values
+
+    def _copied(self, values: Any) -> list[torch.Tensor]:
+        if not self.copies:
+            self.watched.append(values)  # held, so that no other batch can be given the same memory
+            places = [x.data_ptr() for held in self.watched for x in held]
+            self.copies = len(set(places)) < len(places)
+            if self.batches == WATCHED or self.copies:
+                self.watched = []
+        return [x.clone() for x in values]
+
+    # -- a batch of a new kind ----------------------------------------------------------------------------------
+
+    def _open(self, visit: Visit) -> None:
+        parts = parts_of(visit.batch)
+        size = size_of(parts)
+        names = tuple(name for name, _ in parts)
+        if not self.names:
+            self._begin(parts, names, size)
+        self.changed += names != self.names
+        self.last = size
+        self.rows += size
+        plain = [(name, value if as_it_is(value) else readable(value), value) for name, value in parts]
+        for name, x, value in plain:
+            if x is None:
+                self._other(name, value)
+            elif not x.dim() or len(x) != size:
+                self._book(name).meet(x, 1, 1)
+        rows = {name: x for name, x, _ in plain if x is not None and x.dim() and len(x) == size}
+        rooms = {name: x.numel() * x.element_size() for name, x in rows.items()}
+        layout = [(name, sample_shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
+        if layout != self.layout:  # what waits has other shapes, and has to go first
+            self.flush()
+            self.layout = layout
+        self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
+        if self.large and not len(self.examples.held):
+            self.examples = examples(None)  # of these, whole batches are taken, one in some
+        values = self._large(visit, rows) if self.large else self._copied(list(rows.values()))
+        self.limit = max(1, min(WAIT_ROWS // max(size, 1), WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)))
+        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
+        self._remember(visit.batch, plain, len(rows))
+        if len(self.waiting) >= self.limit:
+            self.flush()
+
+    def _begin(self, parts: Parts, names: tuple[str, ...], size: int) -> None:
+        self.names = names
+        self.target = target_of(parts, size)
+        rows = {name: x for name, x in parts if isinstance(x, torch.Tensor) and x.dim() and len(x) == size and not x.is_complex()}
+        self.inputs = tuple(name for name in rows if name != self.target)[:MOST_TENSORS]
+        if self.target and one_each(rows[self.target]):
+            self.labels = LabelBook()
+        if self.inputs:
+            self.shape = tuple(rows[self.inputs[0]].shape[1:])
+
+    def _remember(self, batch: Any, plain: list[tuple[str, Any, Any]], rows: int) -> None:
+        simple = len(plain) == rows and all(x is value for _, x, value in plain) and self.names == tuple(name for name, _, _ in plain)
+        keys = batch.keys() if type(batch) is dict else None
+        flat = type(batch) in (tuple, list) and len(batch) == rows
+        fitting = simple and (flat or (keys is not None and len(keys) == rows and all(isinstance(k, str) for k in keys)))
+        self.alike = (type(batch), keys, [(x.shape, x.dtype) for _, x, _ in plain]) if fitting else None
+
+    def _large(self, visit: Visit, rows: dict[str, torch.Tensor]) -> list[Any]:
+        """Large tensors are looked at at once."""
+        size, indices, large = self.last, whole(visit.indices, self.last), self.large
+        values: list[Any] = []
+        for name, x in rows.items():
+            if name in large:
+                values.append(self._book(name).look(x.numpy(), np.full(size, visit.number), indices, small=False))
+            else:
+                values.append(x.clone())
+        inputs = [rows[name] for name in self.inputs if name in rows]
+        if any(name in large for name in self.inputs):
+            if self.features.rows < CLOSELY or self.batches % MEASURED == 0:
+                self._measure(some_columns(inputs[0]))
+            self.pictures.add(inputs[0], indices if indices is not None else np.arange(self.rows - size, self.rows))
+            if self.labels is not None and self.target in rows and (self.batches - 1) % self.stride == 0:
+                self._exemplify(inputs, self.labels.targets(numbers_of(rows[self.target])), indices)
+        return values
+
+    # -- what waits ---------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Look at all that waits."""
+        kept, self.waiting = [w for w in self.waiting if w.size], []
+        if not kept:
+            return
+        sizes = [w.size for w in kept]
+        total = sum(sizes)
+        self.sizes.update(sizes)
+        batches = np.repeat([w.number for w in kept], sizes)
+        indices = whole(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept), total)
+        self.indexed = self.indexed is not False and indices is not None
+        merged: dict[str, torch.Tensor] = {}
+        prints: dict[str, Array] = {}
+        for i, (name, shape, dtype, small) in enumerate(self.layout):
+            held = [w.values[i] for w in kept]
+            self._meet(name, held, dtype, shape, sizes)
+            if small:
+                merged[name] = joined(held) if shape == WORDS else torch.cat(held)
+                prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
+            else:
+                prints[name] = np.concatenate(held)
+        target = merged.get(self.target)
+        told = self.labels.add(numbers_of(target), sizes) if self.labels is not None and target is not None else None
+        numbers = indices if indices is not None else np.arange(self.flushed, self.flushed + total)
+        self.flushed += total
+        self._count([prints[n] for n in self.inputs if n in prints], numbers, indices)
+        if self.inputs and all(name in merged for name in self.inputs):
+            inputs = [merged[name] for name in self.inputs]
+            self.flushes += 1
+            if self.features.rows < CLOSELY or self.flushes % MEASURED == 0:
+                self._measure(some_columns(inputs[0]))
+            self.pictures.add(inputs[0], numbers)
+            self.texts.add(inputs[0], numbers)
+            self._choose(inputs, told, indices)
+
+    def _meet(self, name: str, held: list[Any], dtype: torch.dtype, shape: Any, sizes: list[int]) -> None:
+        """Types and shapes of the batches that waited."""
+        if shape == WORDS:
+            for x, size in zip(held, sizes, strict=True):
+                self._book(name).meet(x, 1, size)
+        else:
+            self._book(name).meet(held[0] if isinstance(held[0], torch.Tensor) else torch.empty((0, *shape), dtype=dtype), len(held), sum(sizes))
+
+    def _count(self, prints: list[Array], numbers: Array, indices: Array | None) -> None:
+        """Rows by the keys of all their parts."""
+        if not prints:
+            return
+        keys = prints[0]
+        with np.errstate(over="ignore"):
+            for i, more in enumerate(prints[1:], start=1):
+                keys = keys + scattered(more + np.uint64(i))
+        self.seen.add(keys, numbers)
+        if indices is not None:
+            self.drawn.add(scattered(indices), indices)
+
+    def _measure(self, columns: Array) -> None:
+        if columns.dtype.kind in "fiu":
+            self.whole_numbers = self.whole_numbers and (columns.dtype.kind != "f" or bool((columns == np.round(columns)).all()))
+            self.features.add(columns)
+            self.words.add(columns)
+
+    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
+        """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
+        if targets is None or (not self.indexed and self.examples.indexed):
+            return
+        if self.indexed and indices is not None:
+            self.examples.note(indices, targets.values)
+        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
+        rows = np.flatnonzero(names <= self.examples.held.limit)
+        chosen = torch.from_numpy(rows)
+        self.chosen.append(([x[chosen] for x in inputs], targets.values[rows], indices[rows] if indices is not None else None))
+        if len(rows) >= NEW_ROWS or sum(len(y) for _, y, _ in self.chosen) >= NEW_ROWS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Give the book of examples what was chosen for it: some hundred at once."""
+        chosen, self.chosen = self.chosen, []
+        while chosen:
+            shapes = [x.shape[1:] for x in chosen[0][0]]
+            alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
+            chosen = [part for part in chosen if not any(part is taken for taken in alike)]
+            inputs = [torch.cat(parts) for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
+            values = np.concatenate([y for _, y, _ in alike])
+            indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
+            for at in range(0, len(values), NEW_ROWS):
+                part = slice(at, at + NEW_ROWS)
+                kind = self.labels.kind if self.labels is not None else ""
+                self._exemplify([x[part] for x in inputs], Targets(kind, values[part]), indices[part] if indices is not None else None)
+
+    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
+        if targets is not None and (self.indexed is not False or not self.examples.indexed):
+            self.examples.take(inputs, targets, indices if self.indexed is not False else None)
+
+    # -- other parts --------------------------------------------------------------------------------------------
+
+    def _book(self, name: str) -> TensorBook:
+        book = self.tensors.get(name)
+        if book is None:
+            book = self.tensors[name] = TensorBook(name)
+        return book
+
+    def _other(self, name: str, value: Any) -> None:
+        """A part that is no plain tensor: a list of tensors of different sizes, texts, objects."""
+        inner = value[0] if isinstance(value, (list, tuple)) and value else value
+        kind = "text" if isinstance(inner, (str, bytes)) else "ragged" if isinstance(inner, torch.Tensor) and inner is not value else "object"
+        if name not in self.others:
+            self.others[name] = kind, f"list of {type(inner).__name__}" if inner is not value else type(value).__name__
+        if kind == "ragged":
+            book = self._book(name)
+            book.kind = "ragged"
+            for row, x in enumerate(value):
+                if (plain := readable(x)) is not None and plain.is_floating_point() and plain.numel():
+                    book.rows += 1
+                    book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
+
+
+def examples(samples: int | None) -> Book:
+    """For the questions about labels; where the number of samples is known, it is offered hardly more than it keeps."""
+    book = Book(EXAMPLES)
+    book.loader = 0
+    if samples is not None and samples > EXAMPLES:
+        book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
+    return book

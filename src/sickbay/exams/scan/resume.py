@@ -1,0 +1,73 @@
+"""A scan that was interrupted, on disk: counts, sums, keys and where it stopped. No sample is in it: the questions about examples begin anew."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sickbay.exams.scan.alike import Pictures, Texts
+from sickbay.exams.scan.book import LoaderBook, examples
+from sickbay.facts.scan import LoaderSeen
+
+VERSION = 1
+
+
+@dataclass
+class Stopped:
+    """Where a pass stopped, and what it knew."""
+
+    name: str
+    """The loader: "train" or "val"."""
+    batches: int
+    checksum: int
+    book: LoaderBook
+    failures: list[Any]
+    failed: int
+    failed_batches: int
+    finished: tuple[LoaderBook, LoaderSeen] | None = None
+    """The pass before this one."""
+
+
+class _Ours(pickle.Unpickler):
+    """Reads nothing but what we write: a file that somebody else wrote cannot run anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        safe = {"builtins": {"set"}, "collections": {"Counter"}}
+        if module.startswith("sickbay.") or (module.startswith("numpy") and name in NUMPY) or name in safe.get(module, ()):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} does not belong in a scan that was interrupted")
+
+
+NUMPY = frozenset({"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"})
+
+
+def save(file: Path, stopped: Stopped) -> None:
+    books = [stopped.book, *(stopped.finished or ())[:1]]
+    for book in books:
+        book.flush()
+        book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
+        book.layout, book.alike, book.watched, book.chosen = [], None, [], []
+    text = pickle.dumps((VERSION, stopped))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_bytes(text)
+    temporary.replace(file)
+
+
+def load(file: Path) -> Stopped | None:
+    """None where there is nothing that can be used."""
+    try:
+        version, stopped = _Ours(io.BytesIO(file.read_bytes())).load()
+    except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, ValueError, TypeError, IndexError):
+        return None
+    return stopped if version == VERSION and isinstance(stopped, Stopped) else None
+
+
+def forget(file: Path) -> None:
+    with contextlib.suppress(OSError):
+        file.unlink()
