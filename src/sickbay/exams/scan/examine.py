@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler, WeightedRandomSampler
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, WeightedRandomSampler
 
 from sickbay.exams.scan import resume
 from sickbay.exams.scan.augmentation import augmentation
@@ -153,7 +153,7 @@ def _seen(name: str, loader: Any, visitor: Visitor, book: LoaderBook, same: bool
     sampler = getattr(loader, "sampler", None)
     listed = isinstance(loader, Sequence)
     sequential = fact.sequential if isinstance(loader, DataLoader) else True if listed else None
-    drawn = book.drawn.repeats()[0] if book.indexed else 0
+    drawn = book.drawn.repeats()[0] if book.indexed and not _draws_once(loader) else 0
     equal = book.seen.repeats()[1]
     labels = book.labels
     tensors = tuple(book.tensors[n].fact("target" if n == book.target else "input") for n in book.names if n in book.tensors)
@@ -192,6 +192,13 @@ def _seen(name: str, loader: Any, visitor: Visitor, book: LoaderBook, same: bool
         waited=visitor.waited,
         own=own,
     )
+
+
+def _draws_once(loader: Any) -> bool:
+    """Torch's own samplers, which draw each sample once."""
+    sampler, batches = loader.sampler, loader.batch_sampler
+    plain = type(sampler) is SequentialSampler or (type(sampler) is RandomSampler and not sampler.replacement)
+    return plain and (batches is None or type(batches) is BatchSampler)
 
 
 def _questions(found: Scan, first: Pass, second: Pass | None) -> Scan:
