@@ -109,7 +109,7 @@ def test_weights_are_loaded(call: Callable[..., Result], tmp_path: Path) -> None
         ("nothing.py:model", "there is no file nothing.py"),
         ("no_such_module:model", "there is no module 'no_such_module'"),
         ("given_program.py:modl", "has no 'modl'; it has"),
-        ("broken.py:model", "cannot be loaded: ZeroDivisionError"),
+        ("broken.py:model", "cannot be loaded: ZeroDivisionError at broken.py:1: division by zero"),
         ("ends.py:model", "it ends the program"),
     ],
 )

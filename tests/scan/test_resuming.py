@@ -121,3 +121,13 @@ def test_a_file_of_somebody_else_runs_nothing(tmp_path: Path) -> None:
     assert resume.load(file) is None and not (tmp_path / "ran").exists()
     file.write_bytes(b"nonsense")
     assert resume.load(file) is None
+
+
+def test_a_file_by_somebody_else_runs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "scan.stopped"
+    marker = tmp_path / "ran"
+    command = f"touch {marker}"
+    # What pickle writes for sickbay.exams.scan.resume's own `os`, attribute `system`, called with the command.
+    program = b"\x80\x04\x8c\x19sickbay.exams.scan.resume\x8c\tos.system\x93\x8c" + bytes([len(command)]) + command.encode() + b"\x85R."
+    file.write_bytes(program)
+    assert resume.load(file) is None and not marker.exists()

@@ -150,11 +150,11 @@ def test_the_command(call: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("loaders_of_mine.py", "names no loader"),
+        ("loaders_of_mine.py", "does not name anything: write file.py:name"),
         ("nowhere.py:x", "there is no file nowhere.py"),
         ("nowhere:x", "there is no module 'nowhere'"),
-        ("loaders_of_mine.py:x_loader", "its loaders are sick_loader, train_loader"),
-        ("loaders_of_mine.py:needs", "needs arguments (size)"),
+        ("loaders_of_mine.py:x_loader", "has no 'x_loader'; it has"),
+        ("loaders_of_mine.py:needs", "needs arguments; name a function that needs none"),
         ("loaders_of_mine.py:fails", "RuntimeError at loaders_of_mine.py:18: no data here"),
         ("loaders_of_mine.py:number", "is a int, which gives no batches"),
         ("broken_module.py:x", "ModuleNotFoundError at broken_module.py:1"),

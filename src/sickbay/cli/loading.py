@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,11 @@ PREFIXES = ("module.", "_orig_mod.")
 
 def thing(text: str) -> Any:
     """What a name stands for; a function or class that needs no argument is called, and what it returns is taken."""
-    value = named(text)
+    return made_by(named(text), text)
+
+
+def made_by(value: Any, text: str) -> Any:
+    """What it returns, if it is a function or class that needs no argument; else itself."""
     model = hasattr(value, "forward") and not isinstance(value, type)  # to be called with a batch, not for a model
     if callable(value) and not model and _needs_nothing(value):
         with _told(text):
@@ -88,8 +93,13 @@ class _told:  # noqa: N801 - reads as what it does
             raise UsageError(
                 f"there is no module {self.place!r}; a file is written with its ending: {self.place.replace('.', '/')}.py:name"
             ) from None
-        told = "it ends the program" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        raise UsageError(f"{self.place} cannot be loaded: {told} (SICKBAY_DEBUG=1 shows where)") from error
+        told = "it ends the program" if isinstance(error, SystemExit) else f"{type(error).__name__}{_where(error)}: {error}"
+        raise UsageError(f"{self.place} cannot be loaded: {told}") from error
+
+
+def _where(error: BaseException) -> str:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<") and f.filename != __file__]
+    return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
 def _needs_nothing(value: Any) -> bool:

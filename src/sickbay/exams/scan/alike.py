@@ -22,7 +22,7 @@ SMALLEST, LARGEST = 16, 64
 BITS = 60
 """Of 64 that must agree,"""
 ALIKE = 0.98
-"""...and the correlation of the thumbnails themselves. (Another photograph of the same thing: 0.6 to 0.9.)"""
+"""...and the correlation of the thumbnails themselves."""
 BLOCK = 512
 TOKENS, PIECE, FEWEST = 256, 3, 12
 """Tokens of a text that are looked at, in pieces of three; and how many it must have, because short texts are alike by chance."""
