@@ -26,7 +26,7 @@ def test_there_are_enough_healthy_scripts() -> None:
 
 
 def test_numbers_are_unique() -> None:
-    numbers = [f.name[:3] for f in FOLDERS]
+    numbers = [f.name.partition("-")[0] for f in FOLDERS]
     assert len(numbers) == len(set(numbers))
 
 
