@@ -142,6 +142,7 @@ class TestLabelNoise(CauseTestCase):
         yield "an outcome that is uncertain by nature", run(probe(relation=RELATED, classes=2, suspects=uncertain))
         yield "too few samples", run(probe(relation=RELATED, suspects=suspects(deep=30, deep_odd=6)))
         yield "inputs that are augmented anew in every epoch", run(by_a_rule(again=0), accuracy=0.8)
+        yield "many classes upon each other", run(probe(relation=RELATED, suspects=suspects(odd=470, deep_odd=109, margin=0.47, count=105)))
         yield "a hard task, in validation too", run(by_a_rule(told=0.65), accuracy=0.8)
         yield "clear samples that agree with their labels", run(by_a_rule(deep_odd=4), accuracy=0.8)
 

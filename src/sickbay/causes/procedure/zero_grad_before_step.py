@@ -77,7 +77,7 @@ def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _emptied(record: Record) -> list[Optimizer]:
-    ordered = _cleared_in_between(record)
+    ordered = _cleared_in_between(record) or _cleared_between_steps(record)
     return [o for o in record.facts.optimizers if o.steps >= MINIMUM_STEPS and ((ordered and _found_nothing(record, o)) or _by_hand(o))]
 
 
@@ -99,6 +99,12 @@ def _cleared_in_between(record: Record) -> bool:
     patterns = [p for p in record.facts.timeline.patterns if "step" in p.calls]
     bad = sum(p.count for p in patterns if _clears_after_backward(p.calls))
     return bool(patterns) and bad >= NEARLY_ALL * sum(p.count for p in patterns)
+
+
+def _cleared_between_steps(record: Record) -> bool:
+    """With several optimizers, one step may end and gradients be cleared before the next optimizer's own: a stretch of zero_grad and step without any backward."""
+    patterns = [p for p in record.facts.timeline.patterns if "step" in p.calls]
+    return len(record.facts.optimizers) > 1 and any("backward" not in p.calls and "zero_grad" in p.calls[: p.calls.index("step")] for p in patterns)
 
 
 def _clears_after_backward(calls: tuple[str, ...]) -> bool:
