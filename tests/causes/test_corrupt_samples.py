@@ -38,12 +38,22 @@ def jumps(**more: Any) -> list[LossSpike]:
     return [spike(step, i, **more) for i, step in enumerate(STEPS)]
 
 
+def far(ranges: float) -> list[LossSpike]:
+    """Two samples, in turn, with large values of their own."""
+    rare = [Outlier(row=3, sample=s, columns=1, value=v, low=-3.0, high=3.0, ranges=ranges) for s, v in ((37, 95.3), (11, 115.0))]
+    return [spike(step, i, rare[i % 2]) for i, step in enumerate(STEPS)]
+
+
 class TestCorruptSamples(CauseTestCase):
     cause = "corrupt-samples"
 
     def sick(self) -> Iterable[Record]:
         yield run(jumps())
         yield run(jumps()[:2])
+        yield run(far(300.0), series={"grad_norm": 1 + 0.1 * np.random.default_rng(2).random(300)})  # a decimal point that slipped
+        thrown = np.ones(300)
+        thrown[list(STEPS)] = 40.0
+        yield run(far(30.0), series={"grad_norm": thrown})
         no_index = Outlier(row=3, column=2, columns=10, value=-999.0, low=-3.0, high=3.0, ranges=166.0)
         yield run(jumps(outlier=no_index, epoch=-1, samples=(), marks=tuple(range(32))))
 
@@ -91,3 +101,8 @@ def test_it_explains_what_the_jumps_look_like() -> None:
     rates = {"update_ratio": {"a": np.where(np.isin(np.arange(300), STEPS), 5.0, 0.2)}}
     d = diagnose(run(jumps(), families=rates, optimizers=[Optimizer(index=0, steps=300)]))
     assert [c.cause for c in d.causes] == ["corrupt-samples"]
+
+
+def test_rare_values_that_are_real_are_only_possible_where_gradients_do_not_feel_them() -> None:
+    even = {"grad_norm": 1 + 0.1 * np.random.default_rng(2).random(300)}
+    assert_suspects(run(far(30.0), series=even), "corrupt-samples", "possible")

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sickbay.facts import Crash, Head, Loss, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -39,11 +41,12 @@ def test_the_label_and_the_room_are_told() -> None:
     assert "a label is 10" in text and "labels 0 to 9" in text and "train.py:12" in text
 
 
-def layer(steps: int = 100, **unused: Any) -> Record:
+def layer(steps: int = 100, stuck: bool = False, **unused: Any) -> Record:
     facts = model_facts("a", "b")
     given = {"called": False, "reached": False, "moved": False} | unused
     facts["parameters"] = (facts["parameters"][0], replace(facts["parameters"][1], **given))
-    return make_record(steps=steps, **facts)
+    losses = {"loss/train": 1.1 + 0.02 * np.random.default_rng(0).standard_normal(steps)} if stuck else {}
+    return make_record(steps=steps, series=losses, **facts)
 
 
 class TestUnusedParameters(CauseTestCase):
@@ -52,6 +55,7 @@ class TestUnusedParameters(CauseTestCase):
 
     def sick(self) -> Iterable[Record]:
         yield layer()
+        yield layer(300, stuck=True, size=10, shape=(2, 5))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "loaded and replaced", layer(loaded=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from causes.scripts import added
 from sickbay.conclude import diagnose
-from sickbay.facts import FirstLoss, Head, LinearMap, Loss, Parameter, Run, Weight
+from sickbay.facts import FirstLoss, Head, LinearMap, Loss, Op, Parameter, Run, Values, Weight
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
 
@@ -69,6 +69,16 @@ def run(
     )
 
 
+def factors(rms: float = 1.0, spread: float = 7.0, ops: tuple[str, ...] = ("add", "sum", "mul")) -> Record:
+    """Matrix factorisation: the prediction is the inner product of two embeddings, and varies by `spread` at first."""
+    target, given = Values(count=99, mean=3.0, std=1.0), Values(count=99, mean=3.0, std=spread)
+    head = Head(function="mse_loss", input=given, target=target, fed_by=tuple(Op(name=n) for n in ops))
+    tables = [Weight(name=f"{n}.weight", shape=(300, 48), layer_kind="Embedding", rms=rms, looked_at=(60, 48), distinct=(60, 48)) for n in "ab"]
+    losses = falling(48, 5, STEPS)
+    first = [FirstLoss(function="mse_loss", value=48.0, target_rms=3.2)]
+    return make_record(series={"loss/train": losses}, losses=[Loss(index=0, heads=(head,), graph_reads=3)], weights=tables, first_losses=first)
+
+
 class TestInitTooLarge(CauseTestCase):
     cause = "init-too-large"
     certainty = "likely"
@@ -78,6 +88,7 @@ class TestInitTooLarge(CauseTestCase):
         yield run(falling(500, 0.5, STEPS, speed=9), {"rms": 1.0})
         yield run(falling(400, 30, STEPS), {"rms": 1.0}, head="mse_loss")
         yield run(FLAT, {"rms": 1.0}, {"followed_by": ("tanh",)}, saturated=0.9)
+        yield factors()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a wild first loss with weights of the right size: the inputs are unscaled", run(WILD)
@@ -85,6 +96,9 @@ class TestInitTooLarge(CauseTestCase):
         yield "large weights, but the loss starts where guessing is", run(falling(2.5, 0.1, STEPS), {"rms": 1.0})
         yield "a wild start that is made good within a few steps", run(falling(60, 0.2, STEPS, speed=200), {"rms": 1.0})
         yield "loaded weights", run(WILD, {"rms": 1.0}, parameters={"loaded": True})
+        yield "embeddings of the usual size that are not multiplied", factors(ops=("linear", "cat"))
+        yield "factors whose product is of the targets' size", factors(rms=0.2, spread=0.3)
+        yield "targets that are far from zero", factors(spread=0.9)
         yield "He weights", run(falling(4.0, 0.2, STEPS), {"rms": 0.141})
 
 
@@ -119,6 +133,7 @@ class TestSymmetricInit(CauseTestCase):
         yield run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.0)
         yield run(weights={"twin": "x.weight", "twin_later": True, "moved": True, "later_step": STEPS})
         yield lstm(distinct_later=(4, 90))
+        yield adapters(0.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "zero or constant weights that come apart", run(weights=same((50, 90)))
@@ -127,7 +142,17 @@ class TestSymmetricInit(CauseTestCase):
         yield "too early to say", run(weights=same((1, 90), later_step=5))
         yield "copied blocks in a row come apart", run(weights={"twin": "x.weight", "twin_later": False, "moved": True, "later_step": STEPS})
         yield "zero branches that get a gradient", run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.1)
+        yield "adapters of which one half is random", adapters(0.1, down=0.1)
+        yield "two zero matrices that are not multiplied", adapters(0.0, shapes=((4, 64), (32, 10)))
         yield "a recurrent layer whose units differ", lstm(distinct_later=(50, 90))
+
+
+def adapters(gradient: float, down: float = 0.0, shapes: tuple[tuple[int, int], tuple[int, int]] = ((4, 64), (128, 4))) -> Record:
+    """A low-rank correction, up @ down."""
+    sizes = {"net.down": (shapes[0], down), "net.up": (shapes[1], 0.0)}
+    weights = [Weight(name=n, shape=s, layer_kind="AdapterLinear", rms=r, looked_at=(4, 4), distinct=(1, 1)) for n, (s, r) in sizes.items()]
+    family = {n: (np.array([20, 200]), np.array([gradient, gradient])) for n in sizes}
+    return make_record(series={"loss/train": FLAT}, weights=weights, families={"grad_norm": family}, steps=STEPS)
 
 
 def lstm(**given: Any) -> Record:

@@ -127,6 +127,7 @@ class TestWrongLossForTask(CauseTestCase):
         yield entropy(Values(count=99, minimum=0.1, maximum=0.9, row_sum=(0.7, 2.1)))
         yield entropy(SEVEN, target_shape=(32,), target_dtype="int64", target_source=Values(count=99, minimum=0.1, maximum=6.8))
         yield classified(function="binary_cross_entropy_with_logits")
+        yield classified(function="binary_cross_entropy_with_logits", target=Values(count=99, minimum=-3.1, maximum=6.5), reduction="none")
         yield classified(function="soft_margin_loss", target=Values(count=99, maximum=1, whole=True, distinct=(0, 1)))
         yield classified(input_shape=(32, 7), target_shape=(32, 1))
         yield classified(function="binary_cross_entropy", fed_by=(Op(name="softmax"),), input=Values(count=32, minimum=1.0, maximum=1.0))

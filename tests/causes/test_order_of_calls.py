@@ -44,6 +44,7 @@ class TestZeroGradBeforeStep(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield cleared("forward", "backward", "zero_grad", "step")
         yield cleared("forward", "backward", "zero_grad", "step", empty=0)  # zeros, not None
+        yield cleared("zero_grad", "step", optimizers=2)  # between the steps of two optimizers
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "the right order", cleared("zero_grad", "forward", "backward", "step", empty=0, moved=True)

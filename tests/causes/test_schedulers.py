@@ -36,7 +36,7 @@ def run(
     given: dict[str, Any] = {"kind": "StepLR", "optimizer": 0, "steps": 240, "optimizer_steps": 240, "stepped_gaps": 240}
     given |= {"built_at": at("scheduler = ", source)} | scheduler
     if given["steps"]:
-        given.setdefault("stepped_at", at("scheduler.step()", source))
+        given.setdefault("stepped_at", at("scheduler.step(", source))
         given.setdefault("variable", "scheduler")
     facts = loop_facts(source)
     state = Run(script="train.py", steps=240, backwards=backwards, forwards=240, epochs=epochs, exit=0, finished=True)
@@ -59,6 +59,15 @@ ONCE = {"steps": 12, "stepped_gaps": 12}
 
 def cosine(period: float) -> np.ndarray:
     return np.asarray(0.05 * (1 + np.cos(np.pi * STEPS / period)))
+
+
+def plateau(given: str, lowest: float = 0.44) -> Record:
+    """ReduceLROnPlateau in its mode "min", stepped with a number that rises from 0.44 to 0.8."""
+    source = PER_EPOCH.replace("    scheduler.step()", f"    scheduler.step({given})")
+    return run(
+        0.1 * 0.2 ** (STEPS // 40), source, kind="ReduceLROnPlateau", mode="min", metric_first=0.44, metric_last=0.8, metric_lowest=lowest,
+        metric_highest=0.8, **ONCE,
+    )  # fmt: skip
 
 
 class TestSchedulerMisuse(CauseTestCase):
@@ -84,6 +93,8 @@ class TestSchedulerMisuse(CauseTestCase):
             0.1 * 0.1 ** (STEPS // 60), PER_EPOCH, kind="ReduceLROnPlateau", mode="max", metric_first=1.0, metric_last=0.3, metric_lowest=0.3,
             metric_highest=1.0, **ONCE,
         )  # fmt: skip
+        yield plateau("accuracy")
+        yield plateau("metrics['val_f1']")
         yield run(COSINE * 0.5 + 0.05, kind="OneCycleLR", backwards=960, settings={"total_steps": 960.0})
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -104,6 +115,8 @@ class TestSchedulerMisuse(CauseTestCase):
             0.1 * 0.1 ** (STEPS // 100), PER_EPOCH, kind="ReduceLROnPlateau", mode="min", metric_first=1.0, metric_last=0.3, metric_lowest=0.3,
             metric_highest=1.0, **ONCE,
         )  # fmt: skip
+        yield "a validation loss that rises", plateau("val_loss")
+        yield "a score that falls first", plateau("accuracy", lowest=0.2)
         yield "stepped per micro-batch, planned so", run(COSINE, kind="CosineAnnealingLR", steps=960, doubled_gaps=240, settings={"T_max": 960.0})
         yield "a warm-up that is over", run(np.minimum(1.0, (STEPS + 1) / 50) / 10, kind="LambdaLR", settings={"base_lr": 0.1})
 
