@@ -260,3 +260,27 @@ def test_a_gradient_that_gets_through_nowhere_is_told_with_all_parameters(script
     op, line, names = cut_at(run)
     assert (op, line) == ("detach", run.line("model(x).detach()"))
     assert names == {*FEATURES, "head.weight", "head.bias"}
+
+
+def test_a_second_cut_behind_a_draw_is_not_blamed(script: WatchScript) -> None:
+    """The critic's values are detached on purpose; what cuts the actor off is the list that its log-probabilities went through."""
+    run = script("""
+body, actor, critic = nn.Linear(4, 8), nn.Linear(8, 3), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*body.parameters(), *actor.parameters(), *critic.parameters()], lr=0.01)
+for step in range(6):
+    state, memory = torch.randn(5, 4), []
+    for t in range(3):
+        h = torch.tanh(body(state))
+        scores, value = actor(h), critic(h)[:, 0]
+        action = torch.multinomial(scores.softmax(1), 1)[:, 0]
+        memory.append((scores.log_softmax(1).gather(1, action[:, None])[:, 0], value, action.float()))
+        state = state + 0.1 * action[:, None]
+    log_probs = torch.tensor([m[0].tolist() for m in memory])
+    values, rewards = torch.stack([m[1] for m in memory]), torch.stack([m[2] for m in memory])
+    advantage = rewards - values.detach()
+    loss = -(log_probs * advantage).mean() + F.smooth_l1_loss(values, rewards)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""")
+    assert [(c.op, c.place.line if c.place else None) for c in run.loss.cuts] == [("tolist", run.line("log_probs = torch.tensor"))]

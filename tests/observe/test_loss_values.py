@@ -106,6 +106,28 @@ def test_targets_beyond_the_last_activation(last: str, bounds: tuple[float, floa
     assert (head.outside, head.unreachable) == pytest.approx(expected)
 
 
+def test_picked_values_are_bounded_as_all_are(script: WatchScript) -> None:
+    """The Q-values of the actions that were taken."""
+    run = script(program("F.smooth_l1_loss(out.gather(1, y[:, None]).squeeze(1), r - 5)", "nn.Sequential(nn.Linear(6, 4), nn.ReLU())"))
+    (head,) = run.loss.heads
+    assert head.bounds == (0, float("inf")) and head.outside > 0.9 and head.last is not None and head.last.name == "relu"
+
+
+def test_a_mixture_of_probabilities_is_no_raw_score(script: WatchScript) -> None:
+    text = """
+x, y = torch.randn(16, 6), torch.randint(0, 4, (16,))
+gates, leaves = torch.randn(6, 8, requires_grad=True), torch.randn(8, 4, requires_grad=True)
+for step in range(3):
+    p = MIXED
+    loss = -torch.log(p.clamp_min(1e-6)).gather(1, y[:, None]).mean()
+    loss.backward()
+    gates.grad = leaves.grad = None
+"""
+    mixed = script(text.replace("MIXED", "(x @ gates).softmax(1) @ leaves.softmax(1)")).loss.fragile
+    assert mixed and not mixed[0].raw
+    assert script(text.replace("MIXED", "(x @ gates).tanh() @ leaves")).loss.fragile[0].raw
+
+
 def test_an_lstm_as_output_is_bounded(script: WatchScript) -> None:
     run = script(program("F.mse_loss(out[0][:, 0], 3 * r)", "nn.LSTM(6, 4)"))
     assert run.loss.heads[0].bounds == (-1, 1)

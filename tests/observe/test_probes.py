@@ -55,6 +55,7 @@ def run(script: WatchScript, made: str, passed: str, loop: str = LOOP) -> Run:
 
 # -- batch mixing ---------------------------------------------------------------------------------------------------
 
+PACKED = "x = nn.utils.rnn.pack_padded_sequence(x, torch.arange(len(x), 0, -1).clamp(3, 9), batch_first=True); "
 MIXED = {
     "a recurrent layer that expects time first": ("self.rnn = nn.LSTM(6, 16)", "h = self.rnn(x)[0][:, -1]", "nn.LSTM"),
     "attention over the batch": (
@@ -63,6 +64,11 @@ MIXED = {
         "nn.MultiheadAttention",
     ),
     "a view in place of a transpose": ("self.a = nn.Linear(6, 16)", "h = self.a(x).reshape(9, len(x), 16).mean(0)", "h = self.a(x).reshape"),
+    "states of two directions, glued together across samples": (
+        "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
+        PACKED + "h = self.rnn(x)[1].view(-1, 16)",
+        "h = self.rnn(x)[1].view",
+    ),
     "softmax over dimension 0": ("self.a = nn.Linear(6, 16)", "h = (self.a(x).softmax(0) * self.a(x)).sum(1)", "h = (self.a(x).softmax(0)"),
     "a mean over dimension 0": (
         "self.a = nn.Linear(6, 16)",
@@ -72,6 +78,10 @@ MIXED = {
 }
 APART = {
     "batch first": ("self.rnn = nn.GRU(6, 16, batch_first=True)", "h = self.rnn(x)[0][:, -1]"),
+    "packed sequences": (
+        "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
+        PACKED + "h = self.rnn(x)[1].transpose(0, 1).reshape(-1, 16)",
+    ),
     "time first, on purpose": ("self.rnn = nn.GRU(6, 16)", "h = self.rnn(x.transpose(0, 1))[0][-1]"),
     "batch norm and dropout": (
         "self.a = nn.Linear(54, 16); self.b = nn.BatchNorm1d(16); self.d = nn.Dropout()",
