@@ -163,3 +163,10 @@ def test_workers_that_draw_the_same_random_numbers() -> None:
     found = only(sickbay.scan(DataLoader(Noisy(own=True), 8, shuffle=True, num_workers=2)), "repeated-batches")
     assert "2 workers change a sample in the very same random way" in found.text and "every epoch" in found.text
     assert not sickbay.scan(DataLoader(Noisy(own=False), 8, shuffle=True, num_workers=2)).wrong
+
+
+def test_rows_that_are_not_finite_do_not_hide_another_scale() -> None:
+    x, y, x_val, y_val = split()
+    x[[3, 700]] = float("nan")
+    result = sickbay.scan(loader(x, y), loader(x_val / 16, y_val))
+    assert {"nonfinite-input", "train-val-mismatch"} <= {f.cause for f in result.wrong}

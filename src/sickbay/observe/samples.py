@@ -50,7 +50,8 @@ class Features:
         if self.batches >= MOST_MEASURED or (self.rows and columns.shape[1] != len(self.sums)):
             return
         values = columns.astype(np.float64)
-        if not np.isfinite(values).all():
+        values = values[np.isfinite(values).all(1)]
+        if not len(values):
             return
         self.batches += 1
         self.rows += len(values)
