@@ -128,11 +128,12 @@ def fragile(_: Any, i: int) -> Any:
     return torch.rand(6 if i != 9 else 5), i % 3
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_samples_that_raise_are_listed_and_the_scan_goes_on(workers: int) -> None:
+@pytest.mark.parametrize(("workers", "seed"), [(0, 0), (2, 0), *((0, seed) for seed in range(1, 12))])  # some put 9 beside 4 or 30
+def test_samples_that_raise_are_listed_and_the_scan_goes_on(workers: int, seed: int) -> None:
     paths = [(f"pictures/{i}.png", 0) for i in range(80)]
     whole = Items(fragile, 80, samples=paths)
-    result = sickbay.scan(DataLoader(whole, 8, shuffle=True, num_workers=workers))
+    generator = torch.Generator().manual_seed(seed)
+    result = sickbay.scan(DataLoader(whole, 8, shuffle=True, num_workers=workers, generator=generator))
     raised, uneven = result.wrong
     assert raised.cause == "corrupt-samples" and set(raised.indices) == {4, 30}
     assert "pictures/4.png" in raised.text and "test_visiting.py:" in raised.text

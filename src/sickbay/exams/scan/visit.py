@@ -158,9 +158,14 @@ class Visitor:
             except Exception as e:
                 whole = index if isinstance(index, int) else None
                 self._failed(Failure(batch=number, index=whole, path=_path(data, index, e), **_told(e)))
+        if not good:
+            return None, []
+        if self.failed > before:
+            try:
+                return self.loader.collate_fn(good), kept
+            except Exception as e:
+                error = e  # others of the same batch do not fit together
         try:
-            if self.failed > before:
-                return (self.loader.collate_fn(good), kept) if good else (None, [])
             return self._uneven(number, good, kept, error)
         except Exception as e:
             self._failed(Failure(batch=number, collate=True, **_told(e)))
