@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
 from sickbay.facts import Loss, Op
@@ -22,12 +23,12 @@ def column(value: Any) -> tuple[np.ndarray, np.ndarray]:
     return FRAMES, np.broadcast_to(value, FRAMES.shape)
 
 
-def units(dead: Any, losses: np.ndarray = FLAT, gradients: Any = 0.1) -> Record:
+def units(dead: Any, losses: np.ndarray = FLAT, gradients: Any = 0.1, source: str = SOURCE) -> Record:
     families = {
         "activation_dead": {"relu1": column(dead), "relu2": column(0.2)},
         "grad_norm": {f"{x}.weight": column(g) for x, g in zip(LAYERS, np.broadcast_to(gradients, 8), strict=True)},
     }
-    return make_record(series={"loss/train": losses}, families=families, **model_facts(*LAYERS))
+    return make_record(series={"loss/train": losses}, families=families, sources={"train.py": source}, **model_facts(*LAYERS))
 
 
 class TestDeadRelu(CauseTestCase):
@@ -77,6 +78,20 @@ def test_dead_before_the_first_update_is_told() -> None:
     suspicion = assert_suspects(units(0.97), "dead-relu")
     assert any("before the first update" in e.text for e in suspicion.evidence)
     assert suspicion.place is not None and suspicion.place.layer == "relu1"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("nn.init.constant_(m.bias, -math.log(99))", True),
+        ("m.bias.data.fill_(-4)", True),
+        ("nn.init.constant_(m.bias, 0)", False),
+        ("nn.init.constant_(m.weight, 1.0)", False),
+    ],
+)
+def test_biases_of_the_scripts_own_are_pointed_at(line: str, found: bool) -> None:
+    place = assert_suspects(units(0.97, source=f"for m in net:\n    {line}\n"), "dead-relu").place
+    assert place is not None and place.layer == "relu1" and place.line == (2 if found else None)
 
 
 def test_the_fix_replaces_the_sigmoid() -> None:

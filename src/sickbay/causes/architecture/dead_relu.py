@@ -31,9 +31,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import called, mend, receiver, source_at
+from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
@@ -62,7 +64,7 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
     worst, trouble, silent = dead[0], stuck(signs), _without_gradient(record)
     if worst.numbers["share"] < NEARLY_ALL and trouble is None:
         return
-    place = Place(layer=worst.where)
+    place = _made_at(record, worst.numbers["at_start"] >= NEARLY_ALL, worst.where)
     if worst.numbers["share"] >= NEARLY_ALL and silent:
         yield from_sign("strong", worst, place)
         yield strong(f"{silent} weight matrices get a gradient of exactly zero: nothing passes the dead layer", weights=silent)
@@ -76,6 +78,31 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield hint(f"{len(dead) - 1} more layers have over half of their units dead", layers=len(dead))
     if worst.numbers["at_start"] >= NEARLY_ALL and (trouble is not None or silent):
         yield strong("the units were dead before the first update: the initialisation, the bias or the inputs, not the learning rate", place)
+
+
+def _made_at(record: Record, at_start: bool, layer: str | None) -> Place:
+    """Where units that never fire were made: the line that fills the biases or, where updates killed them, the optimizer's."""
+    found = _biases_set(record) if at_start else _optimizer_built(record)
+    return replace(found, layer=layer) if found is not None else Place(layer=layer)
+
+
+def _biases_set(record: Record) -> Place | None:
+    """The only line that gives biases a value of the script's own."""
+    found = []
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        for call in source.calls("constant_", "fill_") if source is not None else ():
+            filled: list[ast.expr | None] = [*call.args[:1]] if called(call) == "constant_" else [receiver(call)]
+            value = call.args[-1] if call.args else None
+            zero = isinstance(value, ast.Constant) and value.value == 0
+            if source is not None and not zero and any(a is not None and "bias" in ast.unparse(a) for a in filled):
+                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+    return found[0] if len(found) == 1 else None
+
+
+def _optimizer_built(record: Record) -> Place | None:
+    optimizer = main_optimizer(record)
+    return optimizer.built_at if optimizer is not None else None
 
 
 def _without_gradient(record: Record) -> int:
