@@ -30,15 +30,16 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend
+from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
 SEEN = 16
 NEARLY_ALL = 0.8
+SEEDING = ("manual_seed", "seed", "default_rng", "RandomState", "Random", "seed_everything", "set_seed")
 MORE = 2
 """Times as many samples in evaluation as in training."""
 TWICE = 0.3
@@ -91,11 +92,28 @@ def _by_hand(record: Record) -> Iterator[Evidence]:
             yield strong(
                 f"{batches.in_a_row + 1:,} of {batches.seen:,} training batches were one and the same, number for number: training knows {data.train_distinct:,} samples, "
                 f"while evaluation is given {data.distinct:,}{located(where(record, data))}",
-                record.facts.timeline.places.get("forward"),
+                _seeded_anew(record) or record.facts.timeline.places.get("forward"),
                 seen=batches.seen,
                 distinct=batches.distinct,
             )
             return
+
+
+def _seeded_anew(record: Record) -> Place | None:
+    """The only line that seeds a generator in a loop, or in a function that loops call."""
+    found = []
+    for file in record.sources:
+        source = source_at(record, Place(file))
+        for call in source.calls(*SEEDING) if source is not None else ():
+            function = source.function(call) if source is not None else None
+            repeats = (
+                [c for c in source.calls(getattr(function, "name", "")) if source.loops(c)]
+                if source is not None and hasattr(function, "name")
+                else []
+            )
+            if source is not None and call.args and (source.loops(call) or repeats):
+                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+    return found[0] if len(found) == 1 else None
 
 
 def _drawn_alike(loader: Loader) -> bool:
