@@ -115,12 +115,28 @@ class TestRepeatedBatches(CauseTestCase):
         yield "all data at once", drawn_by_hand(trained=800, evaluated=200)
 
 
-def drawn_by_hand(trained: int, evaluated: int) -> Record:
+def drawn_by_hand(trained: int, evaluated: int, **more: Any) -> Record:
     batches = Batches(seen=200, distinct=1, repeated=199, in_a_row=199)
     data = EvaluationData(rows=evaluated, distinct=evaluated, train_distinct=trained, train_rows=200 * trained, passes=5, texts=("model(x_val)",))
-    return make_record(series={"loss/train": falling(2, 0.1, 200)}, batches=batches, evaluation_data=[data])
+    return make_record(series={"loss/train": falling(2, 0.1, 200)}, batches=batches, evaluation_data=[data], **more)
 
 
 def test_a_batch_drawn_by_hand_that_is_always_the_same() -> None:
     suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200), "repeated-batches", "likely")
     assert "generator" in suspicion.fix.text + suspicion.fix.diff
+
+
+SEEDED = """\
+def batch(source):
+    g = torch.Generator().manual_seed(1337)
+    return torch.randint(len(source), (16,), generator=g)
+
+torch.manual_seed(0)
+for step in range(300):
+    x = batch(train)
+"""
+
+
+def test_a_generator_that_is_seeded_in_every_call_is_pointed_at() -> None:
+    suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200, sources={"train.py": SEEDED}), "repeated-batches")
+    assert suspicion.place is not None and suspicion.place.line == 2
