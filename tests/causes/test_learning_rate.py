@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from causes.scripts import LOOP, added, loop_facts
 from sickbay.facts import Head, Loss
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
 LAYERS = ("a", "b", "c", "d")
@@ -33,6 +34,13 @@ def noisy(level: float, scale: float, steps: int = 300) -> np.ndarray:
     return level + np.random.default_rng(0).normal(0, scale, steps)
 
 
+def thrown(function: str) -> Record:
+    """The first steps cost two hundred times the untrained model's loss, and all is well at the end."""
+    record = run([0.9, 20.0, 180.0, *falling(90, 0.06, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
+    heads = (Head(function=function, reduction="mean"),) if function else ()
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=heads),))
+
+
 class TestLrTooHigh(CauseTestCase):
     cause = "lr-too-high"
     certainty = "likely"
@@ -43,10 +51,12 @@ class TestLrTooHigh(CauseTestCase):
         yield run(noisy(1.1, 0.1), ratio=0.3, dead=np.where(np.arange(43) < 3, 0.1, 0.9)[:43])
         yield run([3.5, 3.4, 6.3, *falling(5, 2.6, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
+        yield thrown("mse_loss")
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
         yield "large first updates, and it learns", run(falling(2.3, 0.1), ratio=0.3)
+        yield "the error of a value function, which grows as an agent learns", thrown("")
         yield "a jump at first, made good", run([2.3, 2.2, 4.5, *falling(3, 0.2, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield "noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=0.01)
         yield "a sudden NaN from a good level", run([*falling(0.7, 0.04, 200), *[math.nan] * 50])
