@@ -86,6 +86,15 @@ def steep(steps: int = 80, last: float = 1.4, noise: float = 0.01) -> np.ndarray
     return np.asarray((2.3 - (2.3 - last) * t) * (1 + noise * np.random.default_rng(0).standard_normal(steps)))
 
 
+def two_passes(epochs: int = 2, last: float = 0.6, validation: tuple[float, ...] = (2.5, 1.5, 1.0, 0.65)) -> Record:
+    """A loss that loses the same share of itself again and again."""
+    t = np.linspace(0, 1, 200)
+    losses = 4.0 * (last / 4.0) ** t * np.exp(0.05 * np.random.default_rng(0).standard_normal(200))
+    evaluated = (np.array([49, 99, 149, 199]), np.array(validation))
+    state = Run(steps=200, backwards=200, epochs=epochs, exit=0, finished=True)
+    return make_record(series={"loss/train": losses, "loss/eval": evaluated, "lr": np.full(200, 0.01)}, run=state, **model_facts(*LAYERS))
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -94,10 +103,14 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield run(steep())
         yield run(steep(40), evaluated=1.5)
         yield run(2.3 - 0.9 * np.linspace(0, 1, 60) ** 2)
+        yield two_passes()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
         yield "has halved already", run(steep(last=0.5))
+        yield "five passes", two_passes(epochs=5)
+        yield "no validation that falls with it", two_passes(validation=(2.0, 1.1, 1.2, 1.15))
+        yield "nearly done", two_passes(last=0.2)
         yield "hidden in noise", run(steep(noise=0.2))
         yield "a few steps", run(steep(20))
         yield "slow as it is", run(steep(last=2.2))

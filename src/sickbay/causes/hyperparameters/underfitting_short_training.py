@@ -12,6 +12,8 @@ falls go on to shrink from half to half as they did, as many steps again win at 
 lower end of what the noise leaves open. More than half of the first loss is still there; the run had at most two epochs or 150 steps; the learning
 rate was not brought down (a schedule that has ended has ended on purpose) and the steps are of a healthy size.
 
+A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it.
+
 ## Looks like it but is not
 
 - Most runs end while the loss still creeps down: that is no illness. Only a run that stops in the steep part is told.
@@ -30,6 +32,7 @@ Train longer: several times as many steps, until the loss levels off or validati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +46,7 @@ from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, drift, start
+from sickbay.signs.curves import Curve, curve, drift, noise, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_STEPS = 24
@@ -55,6 +58,11 @@ GAIN = 0.3
 SHRINKS = 0.6
 """The second half wins at least six tenths of what the first won: a curve that levels off does not."""
 ERRORS = 6.0
+STEADILY, SHARE_LOST, STILL_THERE = 0.8, 0.25, 0.1
+"""In logarithms: the second half wins as much as the first (eight tenths of it), a fifth of the loss at least; a tenth of the first loss is left. Only for runs of one or two passes over the data:
+of 35 short runs of the ward, two healthy ones of five epochs end like that."""
+STEADY_ERRORS = 4.0
+FALLS = 0.9
 RATE_KEPT = 0.5
 LONGER = 10
 MOST_EPOCHS = 50
@@ -111,6 +119,8 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
         return
     for c, _ in judged_losses(record):
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
+        if found is None and 0 < run.epochs <= SHORT_EPOCHS and record.facts.log is None and c.nonfinite == 0 and _validation_falls(record):
+            found = steady(c)
         if found is None or _validation_stands(record):
             continue
         say = strong if record.facts.log is None else hint
@@ -139,6 +149,27 @@ def outlook(c: Curve) -> Outlook | None:
     ahead = shrink + shrink**2  # as many steps again are two halves
     gain, low, high = (max(0.0, min(last, f * ahead)) for f in (fall, fall - 2 * error, fall + 2 * error))
     return Outlook(last, gain, low, high) if low > GAIN * last else None
+
+
+def steady(c: Curve) -> Outlook | None:
+    """The same for a loss that loses the same share again and again: it has come far already, and goes on as fast as ever."""
+    half = len(c) // 2
+    if len(c) < MINIMUM_STEPS or float(np.min(c.values)) <= 0:
+        return None
+    logs = np.log(c.values)
+    spread = noise(logs)
+    (before, _), (fall, error) = drift(logs[:half], spread), drift(logs[half:], spread)
+    last = math.exp(float(np.mean(logs[half:])) - fall / 2)
+    if fall < max(STEADILY * before, SHARE_LOST, STEADY_ERRORS * error) or last < STILL_THERE * start(c).value:
+        return None
+    gain, low, high = (last * (1 - math.exp(-2 * f)) for f in (fall, max(fall - 2 * error, 0.0), fall + 2 * error))
+    return Outlook(last, gain, low, high)
+
+
+def _validation_falls(record: Record) -> bool:
+    """Validation is seen, and its last value is its best by a clear margin."""
+    curves = [c for s in record.series_like("loss/eval") if len(c := curve(s)) >= 2]
+    return any(float(c.values[-1]) < FALLS * float(np.median(c.values[:-1])) and float(c.values[-1]) <= float(np.min(c.values)) for c in curves)
 
 
 def _schedule_ended(record: Record) -> bool:
