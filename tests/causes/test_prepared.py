@@ -9,7 +9,7 @@ import pytest
 
 from sickbay.causes.fixing import Source
 from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Prepared, Statements, copied, displaced, in_order, parted, relabelled, set_up
+from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, parted, relabelled, set_up
 
 
 def source_of(text: str) -> Source:
@@ -25,12 +25,12 @@ def loss_of(text: str) -> Prepared:
     return Prepared(source, call, lineage.of(call.args[0]), lineage.of(call.args[1]))
 
 
-def sides_of(text: str) -> tuple[Statements, Statements]:
+def sides_of(text: str) -> Sides:
     """What `fit(...)` and `check(...)` are given."""
     source = source_of(text)
     lineage = Lineage(source)
     trained, shown = (Statements(source, lineage.of(source.calls(name)[0].args[0])) for name in ("fit", "check"))
-    return trained, shown
+    return Sides(trained, shown)
 
 
 LOOP = """
@@ -126,13 +126,13 @@ def test_copies_made_before_the_split_are_blamed_on_the_line_that_asks_for_them(
     fit(train)
     check(val)
     """
-    place = copied(*sides_of(text))
+    place = copied(sides_of(text))
     assert place is not None and place.text == "x, y = oversampled(x, y)"
 
 
 def test_states_that_last_are_no_copies_of_samples() -> None:
     text = "def record():\n    state = draw().repeat_interleave(300)\n    return state\nx = record()\nfit(x[:800])\ncheck(x[800:])\n"
-    assert copied(*sides_of(text)) is None
+    assert copied(sides_of(text)) is None
 
 
 def test_a_split_that_is_made_twice() -> None:
@@ -145,7 +145,7 @@ def test_a_split_that_is_made_twice() -> None:
     fit(train)
     check(val)
     """
-    place = parted(*sides_of(text))
+    place = parted(sides_of(text))
     assert place is not None and place.text == "return random_split(data, [0.8, 0.2])"
 
 
@@ -158,7 +158,7 @@ def test_the_line_that_prepares_validation_alone() -> None:
     fit(x)
     check(val_loader)
     """
-    place = set_up(*sides_of(text))
+    place = set_up(sides_of(text))
     assert place is not None and place.text == "val = to_tensor(x_val)"
 
 
@@ -171,7 +171,7 @@ def test_a_transform_of_its_own_is_named_itself() -> None:
     fit(train)
     check(val)
     """
-    place = set_up(*sides_of(text))
+    place = set_up(sides_of(text))
     assert place is not None and place.text == "val_tf = Compose(scale)"
 
 

@@ -95,4 +95,4 @@ def _kept_on_object(source: Source, variable: Attached) -> Iterator[Carried]:
 def _told(source: Source, statement: ast.stmt, name: str) -> Carried:
     line = statement.lineno
     adds = isinstance(statement, ast.AugAssign) or (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp))
-    return Carried(name, Place(source.file, line, text=source.lines[line - 1].strip()), source, statement, adds)
+    return Carried(name, source.place(line), source, statement, adds)

@@ -93,7 +93,7 @@ def number_place(calls: list[tuple[Source, ast.Call]], position: int, name: str,
     if len(found) != 1:
         return None
     source, node = found[0]
-    return Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip())
+    return source.place(node.lineno)
 
 
 def origin(tensor: CrashTensor) -> str:

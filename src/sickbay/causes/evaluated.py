@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from sickbay.causes.fixing import source_at
+from sickbay.causes.fixing import sources
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -46,13 +46,11 @@ def held_out(record: Record, data: EvaluationData) -> bool:
 def split_at(record: Record) -> Place | None:
     """The line that sets validation data aside by a call (`train_test_split`, `random_split`), if there is just one."""
     found = []
-    for file in record.sources:
-        source = source_at(record, Place(file))
-        for call in source.calls("train_test_split", "random_split") if source is not None else ():
-            statement = source.statement(call.lineno) if source is not None else None
+    for source in sources(record):
+        for call in source.calls("train_test_split", "random_split"):
+            statement = source.statement(call.lineno)
             names = ast.unparse(statement).partition("=")[0].replace("_", " ") if isinstance(statement, ast.Assign) else ""
-            if source is not None and VALIDATION.search(names):
-                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+            found += [source.place(call.lineno)] if VALIDATION.search(names) else []
     return found[0] if len(found) == 1 else None
 
 

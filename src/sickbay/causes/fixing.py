@@ -69,6 +69,10 @@ class Source:
         before = self.lines[line - 1].encode()[:column].decode(errors="replace")
         return self.line_starts[line - 1] + len(before)
 
+    def place(self, line: int) -> Place:
+        """One of its lines, with the line's text."""
+        return Place(self.file, line, text=self.lines[line - 1].strip())
+
     def line_of(self, edit: Edit) -> int:
         """The line on which an edit begins."""
         return bisect.bisect_right(self.line_starts, edit.start)
@@ -170,6 +174,13 @@ def source_at(record: Record, place: Place | None) -> Source | None:
         return Source(place.file, text, ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def sources(record: Record) -> Iterator[Source]:
+    """The user's files that were recorded, as far as they parse."""
+    for file in record.sources:
+        if (source := source_at(record, Place(file, 1))) is not None:
+            yield source
 
 
 def mend(text: str, diff: str, snippet: str, safety: Safety = "safe") -> Fix:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sickbay.causes.fixing import Source, called, source_at
+from sickbay.causes.fixing import Source, called, source_at, sources
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -122,17 +122,6 @@ def init_place(record: Record, weight: Weight) -> Place | None:
     return weight.built_at or weight.set_at
 
 
-def sources(record: Record) -> Iterator[Source]:
-    """The user's files that were recorded, as far as they parse."""
-    for file in record.sources:
-        if (source := source_at(record, Place(file, 1))) is not None:
-            yield source
-
-
-def _place(source: Source, node: ast.stmt | ast.expr) -> Place:
-    return Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip())
-
-
 def _one(places: list[Place]) -> Place | None:
     return places[0] if len({(p.file, p.line) for p in places}) == 1 else None
 
@@ -143,7 +132,7 @@ def _assigned(record: Record, weight: Weight) -> Place | None:
     if not name or name in ("weight", "bias"):
         return None
     found = [
-        _place(source, node)
+        source.place(node.lineno)
         for source in sources(record)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Assign) and any(_names(t, name) for t in node.targets) and _makes_numbers(node.value)
@@ -164,7 +153,7 @@ def _filled(record: Record, weight: Weight) -> Place | None:
     """The one line of the script that fills or rescales tensors in place in this way, outside of any training step."""
     methods = CONSTANTS if 1 in weight.distinct else DRAWS
     found = [
-        _place(source, node)
+        source.place(node.lineno)
         for source in sources(record)
         for node in ast.walk(source.tree)
         if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and not _updates(source, node)

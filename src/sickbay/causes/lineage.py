@@ -118,7 +118,7 @@ class Lineage:
     def _name(self, name: str, near: ast.AST, path: Path, depth: int) -> Iterator[ast.stmt]:
         scope: ast.AST | None = near
         while scope is not None:
-            scope = next((a for a in self.source.ancestors(scope) if isinstance(a, (*_kinds(Function), ast.Module))), None)
+            scope = next((a for a in self.source.ancestors(scope) if isinstance(a, Function | ast.Module)), None)
             if scope is None:
                 return
             found = list(self._bound(name, scope))[::-1]
@@ -189,13 +189,9 @@ class Lineage:
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a function or module without those of functions and classes inside it, in the order of the text."""
     for child in ast.iter_child_nodes(scope):
-        if not isinstance(child, (*_kinds(Function), ast.ClassDef)):
+        if not isinstance(child, Function | ast.ClassDef):
             yield child
             yield from _own(child)
-
-
-def _kinds(union: object) -> tuple[type, ...]:
-    return tuple(getattr(union, "__args__", (union,)))
 
 
 def _position(target: ast.expr, name: str, attribute: bool = False) -> Path | None:

@@ -60,7 +60,7 @@ def _logarithm(record: Record, batch: NonfiniteBatch) -> Place | None:
     found = [c for c in source.calls("log", "log2", "log10") if _unguarded(c)] if source is not None else []
     if source is None or len(found) != 1:
         return None
-    return Place(source.file, found[0].lineno, text=source.lines[found[0].lineno - 1].strip())
+    return source.place(found[0].lineno)
 
 
 def _unguarded(call: ast.Call) -> bool:

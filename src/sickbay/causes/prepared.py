@@ -38,7 +38,15 @@ class Statements:
         return any(s.lineno == statement.lineno for s in self.statements)
 
     def place(self, statement: ast.stmt) -> Place:
-        return Place(self.source.file, statement.lineno, text=self.source.lines[statement.lineno - 1].strip())
+        return self.source.place(statement.lineno)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What training and an evaluation are given, from one file."""
+
+    trained: Statements
+    shown: Statements
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Prepared:
         return [s for s in self.targets if s not in self.inputs]
 
     def place(self, statement: ast.stmt) -> Place:
-        return Place(self.source.file, statement.lineno, text=self.source.lines[statement.lineno - 1].strip())
+        return self.source.place(statement.lineno)
 
 
 def of_head(record: Record, head: Head | None) -> Prepared | None:
@@ -128,6 +136,11 @@ def evaluated_on(record: Record, data: EvaluationData) -> Statements | None:
     return next((found for place, text in calls[::-1] if (found := from_call(record, place, text)) is not None and found.statements), None)
 
 
+def sides(record: Record, data: EvaluationData) -> Sides | None:
+    trained, shown = trained_on(record), evaluated_on(record, data)
+    return Sides(trained, shown) if trained is not None and shown is not None and trained.source.file == shown.source.file else None
+
+
 def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
@@ -162,24 +175,26 @@ def in_order(found: Prepared | None) -> Place | None:
     return found.place(near[0]) if near else None
 
 
-def copied(trained: Statements | None, shown: Statements | None) -> Place | None:
+def copied(found: Sides | None) -> Place | None:
     """The line that makes several of one sample before training and evaluation are parted."""
-    if trained is None or shown is None or trained.source.file != shown.source.file:
+    if found is None:
         return None
+    trained, shown = found.trained, found.shown
     both = [s for s in trained.statements if s in shown]
     for statement in (s for s in both if _calls(s, COPYING) or _doubles(s)):
         # x, y = oversampled(x, y): the line that asks for it, not one inside the function
         function = getattr(trained.source.function(statement), "name", "")
         asking = [s for s in both if _calls(s, frozenset({function}))] if function else []
-        if found := [s for s in (*asking, statement) if isinstance(s, ast.Assign) and _returns_to_itself(s)]:
-            return trained.place(found[0])
+        if lines := [s for s in (*asking, statement) if isinstance(s, ast.Assign) and _returns_to_itself(s)]:
+            return trained.place(lines[0])
     return None
 
 
-def parted(trained: Statements | None, shown: Statements | None) -> Place | None:
+def parted(found: Sides | None) -> Place | None:
     """The line that should have kept them apart: a split that both went through; or the one that gives training the whole, where evaluation alone has a part of it."""
-    if trained is None or shown is None or trained.source.file != shown.source.file:
+    if found is None:
         return None
+    trained, shown = found.trained, found.shown
     both = [s for s in shown.statements if s in trained and _calls(s, SPLITTING)]
     only = [s for s in shown.statements if s not in trained and _calls(s, SPLITTING)]
     if both:
@@ -187,10 +202,11 @@ def parted(trained: Statements | None, shown: Statements | None) -> Place | None
     return trained.place(trained.statements[0]) if only and _calls(trained.statements[0], frozenset({"DataLoader"})) else None
 
 
-def set_up(trained: Statements | None, shown: Statements | None) -> Place | None:
+def set_up(found: Sides | None) -> Place | None:
     """The nearest line that prepares what is evaluated and nothing that is trained on; of a data set with a transform of its own, that one."""
-    if trained is None or shown is None or trained.source.file != shown.source.file:
+    if found is None:
         return None
+    trained, shown = found.trained, found.shown
     own = [s for s in shown.statements if isinstance(s, ast.Assign) and s not in trained and not _only_loads(s)]
     if not own:
         return None

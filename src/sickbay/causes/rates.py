@@ -36,7 +36,7 @@ def rate_place(record: Record) -> Place | None:
         source, call = built
         constant, _ = learning_rate(source, call)
         if constant is not None:
-            return Place(source.file, constant.lineno, text=source.lines[constant.lineno - 1].strip())
+            return source.place(constant.lineno)
     return optimizer.built_at if optimizer is not None else None
 
 

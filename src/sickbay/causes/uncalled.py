@@ -23,7 +23,7 @@ def uncalled_at(record: Record, near: Place | None, method: str) -> Place | None
     """The line of such a statement in the file that a place points into."""
     source = source_at(record, near)
     named = uncalled(source, method) if source is not None else None
-    return Place(source.file, named.lineno, text=source.lines[named.lineno - 1].strip()) if source is not None and named is not None else None
+    return source.place(named.lineno) if source is not None and named is not None else None
 
 
 def call_it(record: Record, near: Place | None, method: str) -> Fix | None:

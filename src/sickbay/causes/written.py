@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from sickbay.causes.fixing import Source, called, is_number, source_at
+from sickbay.causes.fixing import Source, called, is_number, sources
 from sickbay.causes.naming import named_numbers
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -15,10 +15,7 @@ Written = tuple[Source, ast.Constant]
 
 def written(record: Record, value: float, names: Collection[str], calls: Collection[str] = ()) -> Written | None:
     """The number `value` where it is given to one of these names, or as the first argument of one of these calls; the first of several."""
-    for file in record.sources:
-        source = source_at(record, Place(file))
-        if source is None:
-            continue
+    for source in sources(record):
         for constant in _numbers(source, names, calls):
             if isinstance(constant.value, (int, float)) and abs(float(constant.value) - value) <= 1e-6 * abs(value):
                 return source, constant
@@ -36,7 +33,7 @@ def place_of(found: Written | None) -> Place | None:
     if found is None:
         return None
     source, constant = found
-    return Place(source.file, constant.lineno, text=source.lines[constant.lineno - 1].strip())
+    return source.place(constant.lineno)
 
 
 def changed(found: Written | None, new: str) -> str:

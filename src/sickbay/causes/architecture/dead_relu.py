@@ -34,7 +34,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
-from sickbay.causes.fixing import called, mend, receiver, source_at
+from sickbay.causes.fixing import called, mend, receiver, source_at, sources
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
@@ -89,14 +89,12 @@ def _made_at(record: Record, at_start: bool, layer: str | None) -> Place:
 def _biases_set(record: Record) -> Place | None:
     """The only line that gives biases a value of the script's own."""
     found = []
-    for file in record.sources:
-        source = source_at(record, Place(file))
-        for call in source.calls("constant_", "fill_") if source is not None else ():
-            filled: list[ast.expr | None] = [*call.args[:1]] if called(call) == "constant_" else [receiver(call)]
-            value = call.args[-1] if call.args else None
+    for source in sources(record):
+        for call in (c for c in source.calls("constant_", "fill_") if c.args):
+            filled = call.args[0] if called(call) == "constant_" else receiver(call)
+            value = call.args[-1]
             zero = isinstance(value, ast.Constant) and value.value == 0
-            if source is not None and not zero and any(a is not None and "bias" in ast.unparse(a) for a in filled):
-                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+            found += [source.place(call.lineno)] if filled is not None and "bias" in ast.unparse(filled) and not zero else []
     return found[0] if len(found) == 1 else None
 
 

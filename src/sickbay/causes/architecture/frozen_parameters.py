@@ -35,8 +35,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, hint, listed, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
-from sickbay.causes.initial import solved, sources
+from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at, sources
+from sickbay.causes.initial import solved
 from sickbay.causes.parameters import optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
@@ -88,7 +88,7 @@ def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
     elif trouble is not None and (found := _random_table(record, frozen)) is not None:
         source, call, drawn = found
-        place = Place(source.file, call.lineno, text=source.lines[call.lineno - 1].strip())
+        place = source.place(call.lineno)
         yield strong(f"`from_pretrained` freezes by default, and what it is given is drawn at random (line {drawn}), not trained", place)
     elif trouble is not None and (head := [w for _, w in frozen if w.drawn and w.fed_by_trained and not w.feeds_trained]):
         yield strong(f"{head[0].name} is frozen at random values behind layers that are trained", _frozen_at(record, head))
@@ -126,7 +126,7 @@ def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
     if len(found) == 1:
         source, node = found[0]
         line = getattr(node, "lineno", 1)
-        return Place(source.file, line, text=source.lines[line - 1].strip())
+        return source.place(line)
     return next((w.built_at for w in weights if w.built_at is not None), None)
 
 

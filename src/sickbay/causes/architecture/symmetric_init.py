@@ -35,8 +35,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend
-from sickbay.causes.initial import RECURRENT, init_place, rescaled, sources, starts
+from sickbay.causes.fixing import mend, sources
+from sickbay.causes.initial import RECURRENT, init_place, rescaled, starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import Weight
@@ -159,7 +159,7 @@ def _copied_at(record: Record) -> Place | None:
     if len(found) != 1:
         return None
     source, call = found[0]
-    return Place(source.file, call.lineno, text=source.lines[call.lineno - 1].strip())
+    return source.place(call.lineno)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

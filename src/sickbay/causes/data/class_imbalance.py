@@ -95,7 +95,7 @@ def _loss_place(record: Record) -> Place | None:
     source = source_at(record, head.called_at) if head is not None else None
     built = source.calls(head.module) if source is not None and head is not None and head.module else []
     if len(built) == 1 and source is not None:
-        return Place(source.file, built[0].lineno, text=source.lines[built[0].lineno - 1].strip())
+        return source.place(built[0].lineno)
     return head.called_at if head is not None else None
 
 
@@ -109,8 +109,7 @@ def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | Non
     family = record.family("label_share/train")
     if len(family.steps) < LOOKS or len(family.names) < 2:
         return None
-    head = next((h for loss in record.facts.losses for h in loss.heads), None)
-    return np.asarray(np.nanmean(np.asarray(family.values, float), axis=0)), "pixels", PIXELS, head.called_at if head is not None else None
+    return np.asarray(np.nanmean(np.asarray(family.values, float), axis=0)), "pixels", PIXELS, None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

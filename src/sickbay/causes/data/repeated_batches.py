@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import mend, sources
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
@@ -102,17 +102,11 @@ def _by_hand(record: Record) -> Iterator[Evidence]:
 def _seeded_anew(record: Record) -> Place | None:
     """The only line that seeds a generator in a loop, or in a function that loops call."""
     found = []
-    for file in record.sources:
-        source = source_at(record, Place(file))
-        for call in source.calls(*SEEDING) if source is not None else ():
-            function = source.function(call) if source is not None else None
-            repeats = (
-                [c for c in source.calls(getattr(function, "name", "")) if source.loops(c)]
-                if source is not None and hasattr(function, "name")
-                else []
-            )
-            if source is not None and call.args and (source.loops(call) or repeats):
-                found.append(Place(file, call.lineno, text=source.lines[call.lineno - 1].strip()))
+    for source in sources(record):
+        for call in (c for c in source.calls(*SEEDING) if c.args):
+            name = getattr(source.function(call), "name", None)
+            again = source.loops(call) or (name is not None and any(source.loops(c) for c in source.calls(name)))
+            found += [source.place(call.lineno)] if again else []
     return found[0] if len(found) == 1 else None
 
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, where
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import copied, evaluated_on, parted, trained_on
+from sickbay.causes.prepared import copied, parted, sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix
@@ -62,8 +62,8 @@ KNOWN = 0.9
 def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     for data in (d for d in evaluations(record) if _tells(d)):
         shown = where(record, data)
-        trained, given = trained_on(record), evaluated_on(record, data)
-        place = copied(trained, given) or parted(trained, given) or shown
+        given = sides(record, data)
+        place = copied(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.loader is not None):

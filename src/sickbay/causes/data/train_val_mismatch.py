@@ -36,7 +36,7 @@ from sickbay.causes.data_maps import SAME, Difference, difference, other_names, 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import evaluated_on, set_up, trained_on
+from sickbay.causes.prepared import set_up, sides
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -75,7 +75,7 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
     """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
         if different := (difference(data) or other_words(data)):
-            return different, where(record, data), set_up(trained_on(record), evaluated_on(record, data))
+            return different, where(record, data), set_up(sides(record, data))
     found = other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
     return (*found, None) if found is not None else None
 

@@ -215,7 +215,7 @@ def _cast(record: Record, p: Precision) -> Place | None:
         around = next((a for a in source.ancestors(cast) if isinstance(a, ast.Assign)), None)
         targets = {ast.unparse(t).rpartition(".")[2] for t in around.targets} if around is not None and around.value is cast else set()
         if source.segment(owner).rpartition(".")[2] in models or targets & models:
-            return Place(source.file, cast.lineno, text=source.lines[cast.lineno - 1].strip())
+            return source.place(cast.lineno)
     return optimizer.built_at if optimizer is not None else None
 
 

@@ -112,7 +112,7 @@ def _between(record: Record) -> Place | None:
         return None
     block = getattr(source.parents[first], "body", [])
     inside = [s for s in block if first.lineno < s.lineno < last.lineno and not source.calls("zero_grad", within=s)]
-    return Place(source.file, inside[0].lineno, text=source.lines[inside[0].lineno - 1].strip()) if len(inside) == 1 else None
+    return source.place(inside[0].lineno) if len(inside) == 1 else None
 
 
 def _norms(record: Record, c: Clipping) -> np.ndarray:

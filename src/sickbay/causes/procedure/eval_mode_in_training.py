@@ -85,7 +85,7 @@ def _place(record: Record, modes: Modes) -> Place | None:
     loops = source.loops(statement) if source is not None and statement is not None else []
     if named is None and source is not None and loops:
         line = loops[-1].lineno
-        return Place(source.file, line, text=source.lines[line - 1].strip())
+        return source.place(line)
     return named or modes.eval_called_at or forward
 
 

@@ -120,7 +120,7 @@ def _written(record: Record, crash: Crash) -> Iterator[Place]:
     if source is None:
         return
     lines = sorted({node.lineno for node in ast.walk(source.tree) if isinstance(node, (ast.stmt, ast.Call)) and _writes(node)})
-    yield from (Place(source.file, n, text=source.lines[n - 1].strip()) for n in lines)
+    yield from (source.place(n) for n in lines)
 
 
 def _writes(node: ast.AST) -> bool:

@@ -84,7 +84,7 @@ def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | N
         bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
         line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else present
         if line is not None:
-            return Place(source.file, line, text=source.lines[line - 1].strip())
+            return source.place(line)
     return backward or optimizer.built_at
 
 

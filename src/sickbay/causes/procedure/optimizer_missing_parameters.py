@@ -74,7 +74,7 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
     if missing:
         optimizer = stepping[0]
         listing = _plain_list(record, missing)
-        where = Place(listing[0].file, listing[1].lineno, text=listing[0].lines[listing[1].lineno - 1].strip()) if listing else optimizer.built_at
+        where = listing[0].place(listing[1].lineno) if listing else optimizer.built_at
         yield proof(
             f"{listed([p.name for p in missing])} ({size(missing):,} of {size([*held(record), *missing]):,} trainable values) get gradients but are in no "
             f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start"

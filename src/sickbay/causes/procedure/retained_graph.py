@@ -191,7 +191,7 @@ def _kept_in(source: Source, around: ast.AST, names: set[str], result: ast.Call 
     for node in (n for n in ast.walk(around) if isinstance(n, ast.stmt)):
         for kept in _stored(node):
             if _is_kept(kept, names, result):
-                return source, Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip()), kept
+                return source, source.place(node.lineno), kept
     return None
 
 

@@ -102,7 +102,7 @@ def _place(record: Record, modes: Modes) -> Place | None:
     else:
         blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
         line = blocks[0] if blocks else statement.lineno
-    return Place(source.file, line, text=source.lines[line - 1].strip())
+    return source.place(line)
 
 
 def _on_purpose(record: Record, modes: Modes) -> bool:

@@ -94,7 +94,7 @@ def _adds_to(record: Record, hoard: Hoard) -> Place | None:
             continue
         for node in ast.walk(source.tree):
             if _adds(node, name) and isinstance(node, ast.stmt):
-                return Place(source.file, node.lineno, text=source.lines[node.lineno - 1].strip())
+                return source.place(node.lineno)
     return None
 
 
