@@ -163,3 +163,10 @@ def test_the_command(call: Any, tmp_path: Path) -> None:
 def test_wrong_names_get_one_clear_line(call: Any, target: str, said: str) -> None:
     done = call(target)
     assert done.exit_code == 2 and said in done.output and done.output.count("\n") == 1, done.output
+
+
+def test_a_script_that_reads_its_command_line_is_not_given_ours(call: Any, tmp_path: Path) -> None:
+    text = "import argparse\nargs = argparse.ArgumentParser()\nargs.add_argument('--rows', type=int, default=64)\nrows = args.parse_args().rows\n"
+    (tmp_path / "with_arguments.py").write_text(text + "import torch\nbatches = [torch.rand(8, 3) for _ in range(rows // 8)]\n")
+    done = call("with_arguments.py:batches")
+    assert done.exit_code == 0 and "64 samples" in done.output

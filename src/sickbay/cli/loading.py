@@ -68,12 +68,15 @@ def _module(place: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    given, sys.argv = sys.argv, [place]  # a script that reads its command line is not given ours
     try:
         with _told(place):
             spec.loader.exec_module(module)
     except BaseException:
         sys.modules.pop(name, None)
         raise
+    finally:
+        sys.argv = given
     return module
 
 

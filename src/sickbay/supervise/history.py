@@ -39,7 +39,12 @@ class History:
     """The repository that a folder belongs to."""
 
     def __init__(self, folder: Path) -> None:
-        self.top = Path(_git(folder, "rev-parse", "--show-toplevel").strip()).resolve()
+        try:
+            self.top = Path(_git(folder, "rev-parse", "--show-toplevel").strip()).resolve()
+        except UsageError as e:
+            if "not a git repository" in str(e):
+                raise UsageError(f"{folder} is not in a git repository; bisect looks for the commit that made a script sick") from None
+            raise
 
     def commit(self, revision: str) -> str:
         """The full name of a revision."""
