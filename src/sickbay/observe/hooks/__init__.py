@@ -15,6 +15,8 @@ from sickbay.observe.hooks.loaders import hook_loaders
 from sickbay.observe.hooks.losses import LOSSES, hook_losses
 from sickbay.observe.hooks.modules import hook_modules
 from sickbay.observe.hooks.optimizers import hook_optimizers
+from sickbay.observe.hooks.precision import hook_precision
+from sickbay.observe.hooks.states import hook_states
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -26,7 +28,9 @@ def put_in_place(session: Session) -> None:
     """Install all hooks; `session.patches.undo()` removes them."""
     patches = session.patches
     hook_modules(session, patches)
+    hook_states(session, patches)
     hook_losses(session, patches)
+    hook_precision(session, patches)
     hook_backward(session, patches)
     hook_optimizers(session, patches)
     hook_loaders(session, patches)
