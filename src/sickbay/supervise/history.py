@@ -43,7 +43,7 @@ class History:
             self.top = Path(_git(folder, "rev-parse", "--show-toplevel").strip()).resolve()
         except UsageError as e:
             if "not a git repository" in str(e):
-                raise UsageError(f"{folder} is not in a git repository; bisect looks for the commit that made a script sick") from None
+                raise UsageError(f"{folder} is not a git repository, nor in one; bisect looks for the commit that made a script sick") from None
             raise
 
     def commit(self, revision: str) -> str:
