@@ -80,6 +80,11 @@ class AccumulationWatch(Observer):
         self.scales: list[float | None] = []
         self.norms: dict[int, float] = {}
 
+    @property
+    def _settled(self) -> bool:
+        """No loss was ever accumulated, and each was looked at often enough."""
+        return bool(self.entries) and all(len(e.scales) + e.unknown >= LOOKS and set(e.counts) == {1} for e in self.entries.values())
+
     def scaled(self, _: Any, loss: torch.Tensor, result: torch.Tensor) -> None:
         if self.session.sampled:
             self.before_scaling = (id(result), mean_scale(loss))
@@ -93,7 +98,7 @@ class AccumulationWatch(Observer):
     def backward_called(self, loss: torch.Tensor, site: Site, gradient: Any, retain: Any) -> None:
         self.sites[site.index] = self.sites.get(site.index, 0) + 1
         self.retained += bool(retain)
-        if not self.session.sampled:
+        if not self.session.sampled or self._settled:
             return
         self.callers.add(_callers())
         if len(self.scales) < BACKWARDS:
@@ -125,7 +130,7 @@ class AccumulationWatch(Observer):
             entry.counts[count] += 1
             entry.retained += self.retained
             entry.rows = self.rows if self.rows is not None else entry.rows
-            if len(entry.scales) < LOOKS:
+            if len(entry.scales) + entry.unknown < LOOKS:
                 entry.scales += [s for s in self.scales if s is not None]
                 entry.unknown += sum(s is None for s in self.scales)
             before = self.norms.get(index, 0.0)

@@ -107,7 +107,7 @@ class ActivationWatch(Observer):
         if self.taken:
             session = self.session
             started = session.clock()
-            look = Look(session.step, self.taken, session.with_histograms)
+            look = Look(session.step, self.taken, session.thorough)
             self.waiting.append(look)
             session.waiting_bytes += look.joined.nbytes
             self.taken = {}

@@ -124,7 +124,7 @@ class LayerWatch(Observer):
         return norms
 
     def _begin(self, optimizer: int, held: list[torch.Tensor], gradients: list[torch.Tensor], norms: Array) -> Look:
-        blocks = [spread(_dense(g), BLOCK) for g in gradients] if self.session.with_histograms else []
+        blocks = [spread(_dense(g), BLOCK) for g in gradients] if self.session.thorough else []
         return Look(self.session.step, self._plan(optimizer, held), norms, _blocks_of(held), blocks)
 
     def _end(self, look: Look) -> None:

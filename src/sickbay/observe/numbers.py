@@ -96,7 +96,7 @@ def gradient_norms(gradients: list[torch.Tensor]) -> Array:
         return np.empty(0)
     with torch.no_grad():  # gradients made with create_graph=True have a graph of their own
         dense = [real(g if g.layout == torch.strided else g.coalesce().values()) for g in gradients]
-        return torch.stack([n.float() for n in torch._foreach_norm(dense)]).cpu().numpy()
+        return torch.stack([n if n.dtype == torch.float32 else n.float() for n in torch._foreach_norm(dense)]).cpu().numpy()
 
 
 def real(tensor: torch.Tensor) -> torch.Tensor:

@@ -71,8 +71,8 @@ class Session:
         self.sampled = True
         """Per-layer statistics are taken on this step."""
         self.measure_norm = True
-        self.with_histograms = True
-        """Histograms are taken too: on every fourth sampled step, since they change slowly and logarithms are dear."""
+        self.thorough = True
+        """What changes slowly or is dear (histograms, what batches usually hold) is taken too: on every fourth sampled step."""
         self.asleep = False
         """This step is only counted: see `Governor.may_sleep`."""
         self.nap: Nap | None = None
@@ -419,7 +419,7 @@ class Session:
         governor = self.governor
         self.sampled = governor.frame.due(step) or step in self.closely
         self.measure_norm = self.sampled or governor.norm.due(step)
-        self.with_histograms = governor.frame.runs % 4 == 0
+        self.thorough = governor.frame.runs % 4 == 0
         slept = self.asleep
         self.asleep = not self.sampled and governor.may_sleep(step)
         if slept and not self.asleep:

@@ -97,8 +97,10 @@ class ExampleWatch(Observer):
 
     @property
     def _looking(self) -> bool:
-        step = self.session.step
-        return (step < EVERY_STEPS and (self.idle < IDLE or step % SELDOM == 0)) or self.session.sampled
+        session = self.session
+        if self.idle >= IDLE:
+            return session.sampled and session.thorough or (session.step < EVERY_STEPS and session.step % SELDOM == 0)
+        return session.sampled or session.step < EVERY_STEPS
 
     def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
         self.parts.pop(id(iterator), None)
