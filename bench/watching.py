@@ -20,8 +20,9 @@ from torch.optim import optimizer as optimizers
 
 from bench.measure import Contestant, Step, clock, run_block
 from bench.workloads import Workload
-from sickbay.observe import session as sessions
+from sickbay.observe import starting
 from sickbay.observe.hooks import put_in_place
+from sickbay.observe.session import Session
 from sickbay.observe.watching import Patient
 from sickbay.settings import Settings
 
@@ -81,12 +82,12 @@ class Watched(Contestant):
         self.name = name or f"sickbay, budget {100 * settings.budget:g} %"
         self._folder = Path(tempfile.mkdtemp(prefix="sickbay-bench-"))
         self._patient = Patient((workload.model,), (workload.optimizer,), self._folder, settings)
-        self._session: sessions.Session | None = None
+        self._session: Session | None = None
         self._paused_at: float | None = None
         self._settled = Settled()
 
     @property
-    def session(self) -> sessions.Session:
+    def session(self) -> Session:
         if self._session is None:
             raise RuntimeError("begin() comes first")
         return self._session
@@ -110,7 +111,7 @@ class Watched(Contestant):
     def on(self) -> None:
         session = self.session
         put_in_place(session)
-        sessions.current = session
+        starting.make_current(session)
         self._skip_pause(clock() - (self._paused_at or clock()))
         session.fire("step_planned")  # opens the trace again if the next step is to be sampled
 
@@ -121,7 +122,6 @@ class Watched(Contestant):
         if session.trace is not None:
             session.trace.end()
         session.remove_hooks()
-        sessions.current = None
         self._paused_at = clock()
         assert_bare()
 

@@ -70,6 +70,7 @@ class TestAmpMisuse(CauseTestCase):
         yield mixed(**SCALED, clips_scaled=100, clip_at=at("clip_grad", MIXED))
         yield mixed(scaler=True, scaled_backwards=100, raw_steps=100)
         yield mixed(scaler=True, plain_backwards=100, scaler_steps=100)
+        yield mixed(**SCALED, plain_backwards=100, mixed_steps=9, mixed_at=at("backward()", MIXED))
         yield mixed(**SCALED | {"last_scale": 1e-9}, skipped=90, skipped_late=45)
         yield mixed(zero_share=0.9, tiny_share=1.0)
         yield overflowed(replace(HALF, fits_single=True))

@@ -21,13 +21,13 @@ def clean_process(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     import torch
 
-    from sickbay.observe import session as sessions
+    from sickbay.observe import starting
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     depth = torch._C._len_torch_function_stack()
     yield
-    left, sessions.current = sessions.current, None
+    left, starting.current = starting.current, None
     if left is not None:
         left.close()
         left.remove_hooks()

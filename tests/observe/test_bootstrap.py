@@ -42,7 +42,7 @@ class World:
         self.write(self.here / "torch" / "__init__.py", "import sys\nprint('torch imported')\nready = True\n")
 
     def session(self, extra: str = "pass") -> None:
-        self.write(self.home / "sickbay" / "observe" / "session.py", SESSION.replace("EXTRA", extra))
+        self.write(self.home / "sickbay" / "observe" / "starting.py", SESSION.replace("EXTRA", extra))
 
     def write(self, path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -207,10 +207,10 @@ def test_our_mistake_is_not_the_users_interrupt(monkeypatch: pytest.MonkeyPatch,
 
 
 def check_abandoned(session: Session, folder: Path) -> None:
-    from sickbay.observe import session as sessions
+    from sickbay.observe import starting
 
     assert session.off
-    assert sessions.current is None
+    assert starting.current is None
     assert torch._C._len_torch_function_stack() == 0
     assert not hasattr(torch.nn.Module.__call__, "__wrapped__")
 
@@ -296,14 +296,13 @@ def test_the_unwritable_record_file(plain: list[bytes], tmp_path: Path) -> None:
 
 
 def test_hooks_that_cannot_be_installed_are_all_removed_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from sickbay.observe import hooks
-    from sickbay.observe import session as sessions
+    from sickbay.observe import hooks, starting
 
     def fails(*_: Any) -> None:
         raise AttributeError("another version of torch")
 
     monkeypatch.setattr(hooks, "hook_compilers", fails)
     with pytest.raises(AttributeError):
-        sessions.start(tmp_path / "run.sickbay", exact())
+        starting.start(tmp_path / "run.sickbay", exact())
     assert not hasattr(torch.nn.Module.__call__, "__wrapped__")
-    assert sessions.current is None
+    assert starting.current is None

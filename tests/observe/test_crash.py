@@ -43,7 +43,7 @@ def crashed(tmp_path: Path) -> Crashed:
     def run(text: str) -> Run:
         from sickbay.observe.crash import examined
         from sickbay.observe.endings import crash_fact
-        from sickbay.observe.session import start
+        from sickbay.observe.starting import start
 
         source, file = PREAMBLE + textwrap.dedent(text), tmp_path / "train.py"
         file.write_text(source)

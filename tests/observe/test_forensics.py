@@ -302,7 +302,7 @@ def test_a_loss_by_hand_that_stops_the_script(stop: str, tmp_path: Path) -> None
     """In a process of its own: what an exception leaves behind is known only when the interpreter ends."""
     file = tmp_path / "train.py"
     file.write_text(STOPS.replace("STOP", stop))
-    start = f"import sys, runpy; from pathlib import Path; from sickbay.observe.session import install; from sickbay.settings import Settings; install(Path({str(tmp_path)!r}), Settings())"
+    start = f"import sys, runpy; from pathlib import Path; from sickbay.observe.starting import install; from sickbay.settings import Settings; install(Path({str(tmp_path)!r}), Settings())"
     run = "exec(compile(open(sys.argv[1]).read(), sys.argv[1], 'exec'))"
     subprocess.run([sys.executable, "-c", f"{start}\n{run}", str(file)], capture_output=True, check=False, timeout=120)
     (path,) = tmp_path.glob("*.sickbay")

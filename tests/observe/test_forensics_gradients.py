@@ -216,7 +216,7 @@ def test_nothing_is_held_after_a_step(script: WatchScript) -> None:
     run = script(
         """
 import weakref
-from sickbay.observe import session as sessions
+from sickbay.observe import starting
 x = torch.randn(16, 4)
 model = nn.Linear(4, 4)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
@@ -230,7 +230,7 @@ for step in range(400):
     optimizer.step()
     del d, loss
     left.append(seen() is not None)
-held = [len(o.held) for o in sessions.current.observers if o.name == "forensics"]
+held = [len(o.held) for o in starting.current.observers if o.name == "forensics"]
 """
     )
     assert not any(run.names["left"][16:]) and run.names["held"] == [0]

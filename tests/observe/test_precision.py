@@ -51,6 +51,19 @@ def test_a_backward_that_was_not_scaled(script: WatchScript) -> None:
     assert (p.plain_backwards, p.scaled_backwards, p.scaler_steps) == (12, 0, 12)
 
 
+def test_one_of_two_losses_is_not_scaled(script: WatchScript) -> None:
+    run = script(program("    other = model(x).square().mean()\n" + SCALED + "    other.backward()\n" + STEP))
+    assert run.facts.precision.mixed_steps >= 3
+    assert run.at(run.facts.precision.mixed_at, "other.backward()")
+
+
+def test_losses_of_two_models_one_with_a_scaler(script: WatchScript) -> None:
+    critic = "    other = critic(x).square().mean()\n    critic_optimizer.zero_grad()\n    other.backward()\n    critic_optimizer.step()\n"
+    made = "critic = nn.Linear(6, 1)\ncritic_optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)\n"
+    for steps in (critic + SCALED + STEP, SCALED + critic.replace("    critic_optimizer.step()\n", "") + STEP + "    critic_optimizer.step()\n"):
+        assert script(made + program(steps)).facts.precision.mixed_steps == 0
+
+
 def test_skipped_steps(script: WatchScript) -> None:
     p = script(program(SCALED + "    model[0].weight.grad[0, 0] = float('inf')\n" + STEP)).facts.precision
     assert (p.scaler_steps, p.skipped, p.skipped_late) == (12, 12, 6)

@@ -53,7 +53,7 @@ class Run:
 
 @contextmanager
 def watching(path: Path, settings: Settings) -> Iterator[Any]:
-    from sickbay.observe.session import start
+    from sickbay.observe.starting import start
 
     session = start(path, settings)
     try:

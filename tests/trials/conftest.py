@@ -39,7 +39,7 @@ def treated(tmp_path: Path) -> Treated:
     pytest.importorskip("torch")
 
     def run(treat: str, text: str, **orders: Any) -> tuple[Record, dict[str, Any]]:
-        from sickbay.observe.session import start
+        from sickbay.observe.starting import start
         from sickbay.trials import inside
         from sickbay.trials.orders import Orders
         from sickbay.trials.stop import Enough

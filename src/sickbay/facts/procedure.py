@@ -183,6 +183,9 @@ class Precision:
     plain_backwards: int = 0
     """Backward passes of losses that the scaler had not scaled."""
     plain_at: Place | None = None
+    mixed_steps: int = 0
+    """Of the sampled steps, those through the scaler on gradients of a scaled loss and of one that was not (at `mixed_at`)."""
+    mixed_at: Place | None = None
     scaler_steps: int = 0
     skipped: int = 0
     """scaler.step() calls that left the optimizer alone, because a gradient was not finite."""

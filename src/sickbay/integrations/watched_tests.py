@@ -28,10 +28,10 @@ class WatchedTest:
         self._record: Record | None = None
 
     def begin(self) -> None:
-        from sickbay.observe import session as sessions
+        from sickbay.observe import starting
         from sickbay.observe.watching import watch
 
-        if sessions.current is None:  # else `sickbay run pytest` watches all of it already
+        if starting.current is None:  # else `sickbay run pytest` watches all of it already
             self._patient = watch(folder=self._folder.name).__enter__()
 
     def end(self, error: BaseException | None = None) -> None:

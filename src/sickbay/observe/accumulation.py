@@ -12,6 +12,7 @@ from sickbay import facts
 from sickbay.observe.numbers import gradient_norms, total_norm
 from sickbay.observe.observer import ForwardCall, Observer, Site
 from sickbay.observe.places import USER, key_of, kind_of, user_frame
+from sickbay.observe.reached import leaves_of
 from sickbay.observe.scaling import mean_scale
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ TENSORS = 4
 STACK = 6
 BACKWARDS = 4
 """Backward passes of one step whose leaves are compared."""
-MOST_OPERATIONS = 2000
 
 
 class Entry:
@@ -102,7 +102,7 @@ class AccumulationWatch(Observer):
             return
         self.callers.add(_callers())
         if len(self.scales) < BACKWARDS:
-            self.reached.add(hash(frozenset(_leaves(loss.grad_fn))))
+            self.reached.add(hash(frozenset(leaves_of(loss.grad_fn))))
         if gradient is not None:
             self.scales.append(None)
         elif self.before_scaling is not None and self.before_scaling[0] == id(loss):
@@ -160,17 +160,3 @@ def _callers() -> tuple[Any, ...]:
             found.append(key_of(frame))
         frame = frame.f_back
     return tuple(found)
-
-
-def _leaves(node: Any) -> set[int]:
-    """Identities of the tensors that a backward pass will reach, as far as the first operations of a large graph show."""
-    seen: set[Any] = {node}
-    todo, leaves = [node] if node is not None else [], set()
-    while todo and len(seen) < MOST_OPERATIONS:
-        for following, _ in todo.pop().next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                todo.append(following)
-                if (leaf := getattr(following, "variable", None)) is not None:
-                    leaves.add(id(leaf))
-    return leaves

@@ -84,10 +84,10 @@ def install() -> None:
     try:
         from pathlib import Path
 
-        from sickbay.observe import session
+        from sickbay.observe import starting
         from sickbay.settings import Settings
 
-        begun = session.install(Path(os.environ[RUN_DIR]), Settings.from_env())
+        begun = starting.install(Path(os.environ[RUN_DIR]), Settings.from_env())
     except KeyboardInterrupt:
         raise
     except BaseException as e:

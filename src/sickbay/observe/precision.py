@@ -11,6 +11,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import ForwardCall, Observer, Site
 from sickbay.observe.places import place_of
+from sickbay.observe.reached import leaves_of
 from sickbay.observe.registry import spread
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ class PrecisionWatch(Observer):
         self.scaled_backward = self.unscaled_since = self.in_scaler = False
         self.scaled_backwards = self.plain_backwards = self.raw_steps = self.clips_scaled = 0
         self.plain_at: Place | None = None
+        self.beside: set[int] = set()
+        """Tensors that losses of this step reach which the scaler did not scale, although it is in use,"""
+        self.beside_at: Place | None = None
+        self.mixed_steps = 0
+        """...and steps through the scaler on a sum of both."""
+        self.mixed_at: Place | None = None
         self.raw_at: Place | None = None
         self.clip_at: Place | None = None
         self.scaler_steps = self.skipped = 0
@@ -81,6 +88,9 @@ class PrecisionWatch(Observer):
         else:
             self.plain_backwards += 1
             self.plain_at = self.plain_at or site.place
+            if self.scaler and self.session.sampled:
+                self.beside |= leaves_of(loss.grad_fn)
+                self.beside_at = site.place
 
     def clipped(self, kind: str, limit: Any, norm: Any, key: Any) -> None:
         if self.scaled_backward and not self.unscaled_since and not self.session.asleep:
@@ -110,6 +120,11 @@ class PrecisionWatch(Observer):
             self.raw_steps += 1
             if self.raw_at is None and key is not None:
                 self.raw_at = place_of(*key)
+        elif (
+            self.scaled_backward and self.in_scaler and self.beside and any(id(p) in self.beside for g in optimizer.param_groups for p in g["params"])
+        ):
+            self.mixed_steps += 1
+            self.mixed_at = self.mixed_at or self.beside_at
         self.before = None
         if self.session.sampled and not closure:
             self._look(optimizer)
@@ -158,6 +173,7 @@ class PrecisionWatch(Observer):
         self.autocast_steps += self.autocast_seen
         self.autocast_seen = self.scaled_backward = self.unscaled_since = False
         self.results.clear()
+        self.beside.clear()
 
     def woke(self) -> None:
         self._step_over()
@@ -183,6 +199,8 @@ class PrecisionWatch(Observer):
                 scaled_backwards=self.scaled_backwards,
                 plain_backwards=self.plain_backwards,
                 plain_at=keep(self.plain_at),
+                mixed_steps=self.mixed_steps,
+                mixed_at=keep(self.mixed_at),
                 scaler_steps=self.scaler_steps,
                 skipped=self.skipped,
                 skipped_late=sum(at > self.scaler_steps / 2 for at in self.skips),

@@ -1,13 +1,11 @@
 """One Session per process: it owns the hooks, the observers, the step counter and the record.
 
-`install` puts every hook in place right after torch was imported; `Session.close` takes every one of them out again
-and ends the record. In between, `fire` is the only way from a hook to the observers: it counts our own time, keeps
+`starting.py` puts every hook in place; `Session.close` takes every one of them out again and ends the record. In between, `fire` is the only way from a hook to the observers: it counts our own time, keeps
 our work out of autograd and out of our own sight, and contains whatever goes wrong.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -30,7 +28,6 @@ from sickbay.observe.patches import Patches
 from sickbay.observe.places import place_of
 from sickbay.observe.recording import Recording
 from sickbay.observe.registry import Registry
-from sickbay.record.schema import SUFFIX
 from sickbay.record.writer import RecordWriter
 from sickbay.settings import Settings
 
@@ -52,13 +49,11 @@ THROUGH_NAPS = frozenset({"batch_loaded", "scheduled", "clipped"})
 YOUNG = 64
 """In the first steps nothing waits longer than the record's own buffers."""
 
-current: Session | None = None
 _unseen = torch._C.DisableTorchFunction
-_forks_watched = False
 
 
 class Session:
-    """Observes this process. Use `install`, or `sickbay.watch` in a notebook."""
+    """Observes this process. Begun by `starting.install`, or by `sickbay.watch` in a notebook."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self.recording = Recording(path, settings)
@@ -393,11 +388,8 @@ class Session:
 
     def abandon(self, error: BaseException) -> None:
         """The record cannot be written (disk full, folder gone): stop watching, leave training alone."""
-        global current
         self.off = True
         self.remove_hooks()
-        if current is self:
-            current = None
         try:
             with (self.recording.path.parent / "bootstrap-errors.txt").open("a") as f:
                 f.write(f"recording stopped at step {self.step}: {type(error).__name__}: {error}\n")
@@ -502,7 +494,6 @@ class Session:
 
     def close(self) -> None:
         """Remove every hook and end the record. Safe to call twice, and from anywhere."""
-        global current
         if os.getpid() != self.pid or self.off:
             return
         try:
@@ -520,8 +511,6 @@ class Session:
         finally:
             self.off = True
             self.remove_hooks()
-            if current is self:
-                current = None
 
     def remove_hooks(self) -> None:
         if self.trace is not None:
@@ -539,53 +528,3 @@ def _line_of(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})" if trace is not None else ""
-
-
-def _in_child() -> None:
-    """A forked process (a loader's worker) watches nothing and leaves its parent's file alone."""
-    if current is not None:
-        current.off = True
-        if current.trace is not None:
-            current.trace.end()
-
-
-def record_path(folder: Path) -> Path:
-    """Each process of a run writes its own file: by rank where there is one, else by process id."""
-    rank = os.environ.get("RANK")
-    stem = f"rank-{int(rank):05d}" if rank and rank.isdigit() else f"process-{os.getpid()}"
-    path = folder / f"{stem}{SUFFIX}"
-    return path if not path.exists() else folder / f"{stem}-{os.getpid()}{SUFFIX}"
-
-
-def start(path: Path, settings: Settings) -> Session:
-    """Make the process's session and put all hooks in place."""
-    global current
-    from sickbay.observe.hooks import put_in_place
-    from sickbay.observe.patches import step_aside_for_dynamo
-    from sickbay.observe.roster import observers
-
-    global _forks_watched
-    if not _forks_watched:
-        _forks_watched = True
-        os.register_at_fork(after_in_child=_in_child)
-    step_aside_for_dynamo()
-    session = Session(path, settings)
-    for kind in observers():
-        session.add(kind(session))
-    try:
-        put_in_place(session)
-    except BaseException:
-        session.remove_hooks()
-        raise
-    current = session
-    return session
-
-
-def install(folder: Path, settings: Settings) -> Session:
-    """For the bootstrap: observe this whole process until it ends."""
-    from sickbay.observe.endings import watch_ending
-
-    session = start(record_path(folder), settings)
-    watch_ending(session)
-    atexit.register(session.close)
-    return session

@@ -13,10 +13,11 @@ import torch
 
 from sickbay.errors import UsageError
 from sickbay.nouns import Diagnosis
-from sickbay.observe import session as sessions
+from sickbay.observe import starting
 from sickbay.observe.crash import examined
 from sickbay.observe.endings import crash_fact
 from sickbay.observe.places import here
+from sickbay.observe.session import Session
 from sickbay.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,15 +34,15 @@ class Patient:
         self._optimizers = optimizers
         self._folder = folder
         self._settings = settings
-        self._session: sessions.Session | None = None
+        self._session: Session | None = None
         self.path: Path | None = None
 
     def __enter__(self) -> Patient:
-        if sessions.current is not None:
+        if starting.current is not None:
             raise UsageError("this process is already being watched (by `sickbay run` or another sickbay.watch); leave that one first")
         folder = self._folder or Path(tempfile.mkdtemp(prefix="sickbay-"))
-        self.path = sessions.record_path(folder)
-        self._session = session = sessions.start(self.path, self._settings)
+        self.path = starting.record_path(folder)
+        self._session = session = starting.start(self.path, self._settings)
         frame = sys._getframe(1)
         for model in self._models:
             session.registry.add_root(model, frame)

@@ -8,7 +8,7 @@ looks at the gradients then (clipping, the optimizer) has to see them divided ag
 
 ## How we know
 
-Proof by the order of calls: clipping or stepping on gradients that are still scaled; `scaler.step()` after a backward that was never scaled; a scaler
+Proof by the order of calls: clipping or stepping on gradients that are still scaled; `scaler.step()` after a backward that was never scaled, or where one of several losses was not; a scaler
 that skips most steps because it keeps finding infinities. Proof by the numbers themselves: float16 without a scaler where most gradients are exactly
 zero and the rest below the smallest normal number (6e-5); the first operation that is not finite is one in float16 whose values would fit float32, or
 whose guard (`+ 1e-8`) rounds to zero there; half-precision weights that most steps leave as they were, bit by bit, although their gradient
@@ -124,6 +124,19 @@ def _order(record: Record, p: Precision) -> Iterator[Evidence]:
             p.plain_at,
             backwards=p.plain_backwards,
         )
+    elif p.mixed_steps >= MINIMUM and not _scaled_by_hand(record, p.mixed_at):
+        yield proof(
+            f"scaler.step() divides all gradients{by}, but one of the losses that they come from{located(p.mixed_at)} was never scaled: "
+            f"its part is lost (seen on each of {p.mixed_steps:,} steps)",
+            p.mixed_at,
+            steps_seen=p.mixed_steps,
+        )
+
+
+def _scaled_by_hand(record: Record, place: Place | None) -> bool:
+    """The script asks the scaler for its scale, to multiply with it itself."""
+    source = source_at(record, place)
+    return source is not None and bool(source.calls("get_scale"))
 
 
 def _collapse(record: Record, p: Precision) -> Iterator[Evidence]:
