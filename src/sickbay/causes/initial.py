@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sickbay.causes.by_hand import MAKERS, made_at
 from sickbay.causes.fixing import Source, called, source_at, sources
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
@@ -116,6 +117,8 @@ def init_place(record: Record, weight: Weight) -> Place | None:
     """The line that gave the weight its values, as far as it can be found; else the line that made its layer."""
     if weight.set_by_user and weight.set_at is not None:
         return weight.set_at
+    if not weight.layer_kind and (made := made_at(record)) is not None:
+        return made
     for find in (_assigned, _filled):
         if (place := find(record, weight)) is not None:
             return place
@@ -145,8 +148,7 @@ def _names(target: ast.expr, name: str) -> bool:
 
 
 def _makes_numbers(value: ast.expr) -> bool:
-    makers = {"Parameter", "randn", "rand", "zeros", "ones", "full", "normal", "empty", "randn_like", "zeros_like", "ones_like", "tensor", "eye"}
-    return any(isinstance(n, ast.Call) and called(n) in makers for n in ast.walk(value))
+    return any(isinstance(n, ast.Call) and (called(n) in MAKERS or called(n) == "Parameter") for n in ast.walk(value))
 
 
 def _filled(record: Record, weight: Weight) -> Place | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sickbay.causes.by_hand import updated_at
 from sickbay.causes.fixing import mend, number
 from sickbay.causes.naming import constructor, learning_rate
 from sickbay.facts import Optimizer
@@ -29,15 +30,17 @@ def rate(record: Record) -> float | None:
 
 
 def rate_place(record: Record) -> Place | None:
-    """The line on which the learning rate is written; where the optimizer is built if that can't be found."""
+    """The line on which the learning rate is written; where the optimizer is built, or weights are moved by hand, if that can't be found."""
     optimizer = main_optimizer(record)
-    built = constructor(record, optimizer) if optimizer is not None else None
+    if optimizer is None:
+        return updated_at(record)
+    built = constructor(record, optimizer)
     if built is not None:
         source, call = built
         constant, _ = learning_rate(source, call)
         if constant is not None:
             return source.place(constant.lineno)
-    return optimizer.built_at if optimizer is not None else None
+    return optimizer.built_at
 
 
 def scaled(record: Record, factor: float, why: str) -> Fix:

@@ -35,6 +35,7 @@ from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.fixing import called, mend, receiver, source_at, sources
+from sickbay.causes.initial import init_place
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
@@ -44,6 +45,8 @@ from sickbay.signs import Signs
 from sickbay.signs.layers import nanmedian, weights
 
 NEARLY_ALL = 0.9
+ONE_SIDED = 0.5
+"""The mean over the root mean square: near zero for every symmetric way of drawing, 0.87 for uniform numbers of one sign."""
 
 
 @cause(
@@ -82,7 +85,7 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _made_at(record: Record, at_start: bool, layer: str | None) -> Place:
     """Where units that never fire were made: the line that fills the biases or, where updates killed them, the optimizer's."""
-    found = _biases_set(record) if at_start else _optimizer_built(record)
+    found = _biases_set(record) or _weights_drawn(record) if at_start else _optimizer_built(record)
     return replace(found, layer=layer) if found is not None else Place(layer=layer)
 
 
@@ -96,6 +99,12 @@ def _biases_set(record: Record) -> Place | None:
             zero = isinstance(value, ast.Constant) and value.value == 0
             found += [source.place(call.lineno)] if filled is not None and "bias" in ast.unparse(filled) and not zero else []
     return found[0] if len(found) == 1 else None
+
+
+def _weights_drawn(record: Record) -> Place | None:
+    """The line that draws weights which are mostly negative, as no usual way of drawing them does."""
+    places = [init_place(record, w) for w in record.facts.weights if w.trainable and w.mean < -ONE_SIDED * w.rms]
+    return next((p for p in places if p is not None), None)
 
 
 def _optimizer_built(record: Record) -> Place | None:
