@@ -53,6 +53,13 @@ class Main(click.Group):
                 raise
             raise Failure(str(e)) from None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(len(name) for name in self.commands)
+        room = formatter.width - formatter.current_indent - width - 6
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([((c.name or "").ljust(width), c.get_short_help_str(room)) for c in commands])
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
             return super().resolve_command(ctx, args)
@@ -71,11 +78,15 @@ def cli() -> None:
     """
 
 
-for command in (
-    run.run, read.diagnose, read.report, logs.read, watch_log.watch_log, incident.incident, replay.replay, runs.runs, catalogue.explain,
-    catalogue.causes, treatments.treatments, trying.try_, *exams.EXAMS, evaluate.evaluate, skew.skew, forgetting.forgetting,
-    scan.scan, checklist.checklist, compare.compare, bisect.bisect, doctor.doctor,
-):  # fmt: skip
+SECTIONS = {
+    "Runs": (run.run, read.diagnose, read.report, runs.runs, compare.compare, forgetting.forgetting),
+    "Other tools' logs": (logs.read, watch_log.watch_log),
+    "Incidents": (incident.incident, replay.replay),
+    "Experiments on a script": (trying.try_, treatments.treatments, checklist.checklist, *exams.EXAMS, bisect.bisect),
+    "Data and models": (scan.scan, evaluate.evaluate, skew.skew),
+    "Reference": (catalogue.causes, catalogue.explain, doctor.doctor),
+}
+for command in (command for section in SECTIONS.values() for command in section):
     cli.add_command(command)
 
 

@@ -10,7 +10,10 @@ import click
 @click.command()
 @click.argument("cause", metavar="CAUSE-OR-CODE")
 def explain(cause: str) -> None:
-    """Explain a cause: what happens, how we know, what it is not, how to fix it."""
+    """Explain a cause.
+
+    What happens, how we know, what it is not, how to fix it.
+    """
     from sickbay.causes import find
     from sickbay.cli.output import console
     from sickbay.report.terminal import render_explanation

@@ -19,7 +19,9 @@ TREATED = (("learning rate ×0.1", "lr=x0.1"), ("gradients clipped at 1.0", "cli
 @runs_option
 @command_argument
 def checklist(command: tuple[str, ...], steps: int, jobs: int | None, on: str | None, runs_dir: Path | None) -> None:
-    """The five things to try first on a script: a tenth of the learning rate, clipping, full precision, two samples by heart, and a look at the data.
+    """Try the five first things on a script.
+
+    A tenth of the learning rate, clipping, full precision, two samples by heart, and a look at the data.
 
     The script is run a few times for some steps, each time with one thing changed, and left as it was.
     """

@@ -14,7 +14,10 @@ from sickbay.cli.options import runs_option
 @click.argument("other")
 @runs_option
 def compare(one: str, other: str, runs_dir: Path | None) -> None:
-    """Two recorded runs side by side: what each ended with, and whether the second one is better beyond the noise."""
+    """Show two recorded runs side by side.
+
+    What each ended with, and whether the second one is better beyond the noise.
+    """
     from sickbay.cli.exams import page
     from sickbay.cli.output import conclude
     from sickbay.report.trials import bars

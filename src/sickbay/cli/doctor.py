@@ -14,7 +14,10 @@ MARKS = {"ok": ("ok  ", "green"), "warning": ("warn", "yellow"), "failed": ("FAI
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def doctor(as_json: bool) -> None:
-    """Check this environment: Python, torch, disk, and whether a training script can really be watched."""
+    """Check this environment.
+
+    Python, torch, disk, and whether a training script can really be watched.
+    """
     from sickbay.doctor import examine
 
     checks = []

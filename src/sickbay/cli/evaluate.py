@@ -38,7 +38,9 @@ def evaluate(
     output: Path | None,
     exit_code: bool,
 ) -> None:
-    """How good a model is, what a constant would score, and where it fails.
+    """How good a model is, and where it fails.
+
+    Also what a constant would score.
 
     MODEL and LOADER are written file.py:name or package.module:name; a function that needs no argument is called for them. The file is imported: what it
     does when imported, it does here.

@@ -147,7 +147,9 @@ def seeds(
 @runs_option
 @command_argument
 def deterministic(command: tuple[str, ...], steps: int | None, runs_dir: Path | None) -> None:
-    """Does the script repeat itself? It is run twice, and the first step that differs is told.
+    """Does the script repeat itself?
+
+    It is run twice, and the first step that differs is told.
 
     Exits with 1 if the two runs differ.
     """

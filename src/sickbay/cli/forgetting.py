@@ -17,7 +17,9 @@ from sickbay.cli.options import runs_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if something was forgotten.")
 @runs_option
 def forgetting(run_a: str, run_b: str, json_file: str | None, exit_code: bool, runs_dir: Path | None) -> None:
-    """What RUN_B (fine-tuning) does worse than RUN_A did at its end, in the evaluations that both make, and since which step.
+    """What a later run does worse than an earlier one.
+
+    What RUN_B (fine-tuning) does worse than RUN_A did at its end, in the evaluations that both make, and since which step.
 
     Only curves are known of a recorded run; `sickbay.forgetting(model, {"task": loader})` in the training loop follows single samples, and notices more.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @run_argument
 @runs_option
 def incident(run: str, runs_dir: Path | None) -> None:
-    """Show the incident of a run: the first step with a NaN or infinity.
+    """Show the first step of a run with a NaN or infinity.
 
     When the loss, a gradient or a weight turns NaN or infinite, `sickbay run` keeps that step once: the batch, what the
     model was given, the weights before the update, the optimizer's state and the random states, up to --blackbox. If an

@@ -46,7 +46,10 @@ def diagnose(run: str, runs_dir: Path | None, json_file: str | None, exit_code: 
 )
 @runs_option
 def report(run: str, runs_dir: Path | None, file: Path) -> None:
-    """Write the HTML report of a recorded run: one file that opens without a network."""
+    """Write the HTML report of a recorded run.
+
+    One file that opens without a network.
+    """
     from sickbay.cli import output
     from sickbay.errors import UsageError
     from sickbay.runs import find_run, open_run, runs_root

@@ -17,7 +17,7 @@ from sickbay.errors import UsageError
 @run_argument
 @runs_option
 def replay(run: str, runs_dir: Path | None) -> None:
-    """Run a recorded script again up to its first NaN or infinity.
+    """Run a script again up to its first NaN or infinity.
 
     The same command is started in the same folder, with every operation followed around the step of the incident, and is stopped
     right after that step. The script does again what it does: it may write checkpoints and logs. What came of it is kept in the

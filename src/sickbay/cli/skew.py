@@ -17,7 +17,9 @@ import click
 @click.option("--values", is_flag=True, help="Show the first two values that differ; without this, no value of any sample is shown.")
 @click.option("--json", "json_file", metavar="FILE", help="Also write what was found as a JSON document; - for standard output.")
 def skew(train: str, serve: str, samples: str | None, values: bool, json_file: str | None) -> None:
-    """Are the same raw samples the same tensors in training and in serving? If not, where first, and what maps one to the other.
+    """Do training and serving prepare samples alike?
+
+    If the same raw samples are not the same tensors: where first, and what maps one to the other.
 
     TRAIN and SERVE are two functions that prepare one sample (file.py:name, with --samples), or two saved files with one row per sample: .pt, .npy, .npz
     or .csv. Exits with 0 if both are the same (but for rounding), else with 1.

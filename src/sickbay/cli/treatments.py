@@ -7,7 +7,10 @@ import click
 
 @click.command()
 def treatments() -> None:
-    """List what a run can be treated with: `sickbay run --treat NAME[=VALUE] train.py`."""
+    """List what a run can be treated with.
+
+    As in `sickbay run --treat NAME[=VALUE] train.py`.
+    """
     from sickbay.cli.output import console
     from sickbay.report.terminal import Page
     from sickbay.trials.registry import catalogue

@@ -21,7 +21,9 @@ SHARE = 0.1
 @click.option("--map", "pairs", multiple=True, metavar="NAME=COLUMN", help="Take this column for NAME, as in `sickbay read`.")
 @click.option("--every", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="SECONDS", help="How often to look.")
 def watch_log(path: Path, pairs: tuple[str, ...], every: float) -> None:
-    """Follow a log that is still being written, and say when training turns: diverges, overfits, stops learning, recovers.
+    """Follow a log that is still being written.
+
+    Says when training turns: diverges, overfits, stops learning, recovers.
 
     Ends with Ctrl-C. `sickbay read` tells the whole story afterwards.
     """
