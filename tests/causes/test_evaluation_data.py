@@ -47,10 +47,13 @@ class TestTrainValLeakage(CauseTestCase):
         yield run(evaluation())
         yield run(evaluation(found=30, found_distinct=12))
         yield run(evaluation(whole_numbers=True, width=784))
+        yield run(evaluation(found=400, found_first=0, found_later=150))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "one empty picture, many times", run(evaluation(found=60, found_distinct=1))
         yield "new pairs of known samples", run(evaluation(found=400))
+        yield "trained on all samples in the end", run(evaluation(found=400, found_first=0, found_later=0))
+        yield "pairs of samples, more of which are known later", run(evaluation(found=400, found_first=90, found_later=160))
         yield "none in common", run(evaluation(found=0, found_distinct=0))
         yield "a few duplicates, as many data sets have", run(evaluation(found=6, found_distinct=6))
         yield "training accuracy by name", run(evaluation(found=400, texts=("model(x)", "score(x_train, y_train)")))

@@ -78,3 +78,33 @@ def test_a_model_that_starts_anew_has_met_nothing(script: WatchScript) -> None:
     fold = "fresh = {k: torch.zeros_like(v) for k, v in model.state_dict().items()}; model.load_state_dict(fresh); score(X[:80])"
     run = script(SCRIPT.replace("EVALUATE", fold))
     assert all(not data.found for data in run.facts.evaluation_data)
+
+
+ANEW = """
+model = nn.Linear(6, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+X, Y = torch.randn(120, 6), torch.randint(0, 2, (120,))
+order = torch.randperm(120)
+for epoch in range(4):
+    BEGIN
+    for ids in order[:80].split(16):
+        optimizer.zero_grad()
+        F.cross_entropy(model(X[ids]), Y[ids]).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model(X[order[80:]])
+    model.train()
+"""
+
+
+def test_a_split_that_is_drawn_anew(script: WatchScript) -> None:
+    (data,) = script(ANEW.replace("BEGIN", "order = torch.randperm(120)")).facts.evaluation_data
+    assert data.found_first == 0 and data.found_later > 10
+    (data,) = script(ANEW.replace("BEGIN", "pass")).facts.evaluation_data
+    assert (data.found_first, data.found_later) == (0, 0)
+
+
+def test_folds_with_weights_drawn_anew(script: WatchScript) -> None:
+    folds = script(ANEW.replace("BEGIN", "order = torch.randperm(120); model.reset_parameters()")).facts.evaluation_data
+    assert len(folds) == 4 and all(not d.found_first and not d.found_later for d in folds)

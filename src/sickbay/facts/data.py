@@ -157,6 +157,10 @@ class EvaluationData:
     found: int = 0
     """Rows that training had met too, number for number."""
     found_distinct: int = 0
+    found_first: int | None = None
+    """Rows of the first pass that training had met before it (None if it came before all training),"""
+    found_later: int = 0
+    """...and of the second pass."""
     batches: int = 0
     whole_batches: int = 0
     """Batches of which (nearly) every row was known from training."""

@@ -81,6 +81,8 @@ class Group:
     caller: tuple[CodeType, int] | None
     loader: int | None
     batches: list[Array] = field(default_factory=list)
+    met: list[int] = field(default_factory=list)
+    """Training rows that the model had met when each of these batches was evaluated."""
     features: Features = field(default_factory=Features)
     words: Words = field(default_factory=Words)
     rows: int = 0
@@ -183,6 +185,7 @@ class SampleWatch(Observer):
             return
         columns = some_columns(x)
         group.batches.append(row_keys(columns))
+        group.met.append(book.rows)
         group.rows += len(columns)
         group.shape = tuple(x.shape[1:])
         if columns.dtype.kind in "fiu":
@@ -194,9 +197,18 @@ class SampleWatch(Observer):
     def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
         book = self.books.get(id(module))
         if book is not None and book.module() is module and self.session.step:
-            if book.rows and len(self.past) < MOST_MODELS:
-                self.past += self._compared(book)  # what was seen up to here was seen: many scripts end by loading their best weights
-            book.begin_again()
+            self._begin_again(book)
+
+    def initialised(self, tensor: torch.Tensor, *_: Any) -> None:
+        for book in self.books.values():
+            module = book.module() if book.rows else None
+            if module is not None and any(p is tensor for p in module.parameters()):
+                self._begin_again(book)
+
+    def _begin_again(self, book: Book) -> None:
+        if book.rows and len(self.past) < MOST_MODELS:
+            self.past += self._compared(book)  # what was seen up to here was seen: many scripts end by loading their best weights
+        book.begin_again()
 
     # -- facts --------------------------------------------------------------------------------------------------
 
@@ -215,13 +227,17 @@ class SampleWatch(Observer):
         again = float(np.isin(order[-late:], order[:-late]).mean()) if len(order) > late else 0.0
         trained = book.features.fact()
         twins = sum(len(keys) - len(np.unique(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
-        return [self._fact(book, group, known, again, twins, trained) for group in book.groups.values() if group.batches and group.after]
+        return [self._fact(book, group, order, known, again, twins, trained) for group in book.groups.values() if group.batches and group.after]
 
-    def _fact(self, book: Book, group: Group, known: Array, again: float, twins: float, trained: facts.FeatureScale | None) -> facts.EvaluationData:
+    def _fact(
+        self, book: Book, group: Group, order: Array, known: Array, again: float, twins: float, trained: facts.FeatureScale | None
+    ) -> facts.EvaluationData:
         hits = [np.isin(keys, known) for keys in group.batches]
         whole = [bool(h.mean() >= MOSTLY) for h in hits]
         rows = np.concatenate(group.batches)
         found = np.concatenate(hits)
+        trained_before = [int(np.isin(keys, order[:met]).sum()) for keys, met in zip(group.batches, group.met, strict=True)]
+        first = group.met[0]
         texts = [expression_of(*key) for key in (group.key, group.caller) if key is not None]
         loader = group.loader
         return facts.EvaluationData(
@@ -235,6 +251,8 @@ class SampleWatch(Observer):
             distinct=len(np.unique(rows)),
             found=int(found.sum()),
             found_distinct=len(np.unique(rows[found])),
+            found_first=sum(before for before, met in zip(trained_before, group.met, strict=True) if met == first) if first else None,
+            found_later=sum(before for before, met in zip(trained_before, group.met, strict=True) if met != first),
             batches=len(hits),
             whole_batches=sum(whole),
             rows_in_whole_batches=sum(len(h) for h, w in zip(hits, whole, strict=True) if w),

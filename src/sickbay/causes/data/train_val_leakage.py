@@ -7,7 +7,8 @@ moment from which the model only memorises cannot be seen.
 
 ## How we know
 
-Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not.
+Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not; or the
+first pass met no such row and the next one does, because the split is drawn anew for each epoch.
 
 ## Looks like it but is not
 
@@ -15,7 +16,8 @@ Proof: rows that evaluation gave to the model are equal, number for number, to r
 - Pairs and triplets of known samples: the rows are known, the pairs are new. Only a loader of its own that gives nothing but training rows counts then.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
-- Cross-validation with a new model, or a state that is loaded again, for each fold.
+- Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold.
+- A last training on all samples, after validation has chosen what to keep: no row is evaluated after it was trained on.
 
 ## Fix
 
@@ -30,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, where
+from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.prepared import copied, parted, sides
@@ -69,11 +71,25 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.loader is not None):
             yield proof(text, place, found=data.found, rows=data.rows)
             return
+        if held_out(record, data) and _divided_anew(data):
+            yield proof(
+                f"no row of the first pass that is evaluated{located(shown)} had been trained on, but {data.found_later:,} rows of the second had: "
+                "training and validation are divided anew while the model stays",
+                split_at(record) or place,
+                found=data.found_later,
+                rows=data.rows,
+            )
+            return
         clean = any(d is not data and d.rows >= ENOUGH and d.found < SHARE * d.rows for d in record.facts.evaluation_data)
         from_loader = data.loader is not None and data.found_distinct >= ENOUGH
         if from_loader and data.found >= ALL * data.rows and (_own_name(record, data) or (held_out(record, data) and not clean)):
             yield strong(f"{text}: all of the validation set", place, found=data.found, rows=data.rows)
             return
+
+
+def _divided_anew(data: EvaluationData) -> bool:
+    clean = data.found_first is not None and data.found_first < SHARE * data.rows
+    return clean and data.found_distinct >= ENOUGH and data.found_later >= max(ENOUGH, SHARE * data.rows)
 
 
 def _own_name(record: Record, data: EvaluationData) -> bool:
