@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Run
+from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Randomness, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -113,6 +113,9 @@ class TestRepeatedBatches(CauseTestCase):
         yield "a random batch for every step", repeated(epochs=200, sampler="RandomSampler")
         yield "shuffled, with workers", repeated(epochs=10, workers=4, sampler="RandomSampler")
         yield "all data at once", drawn_by_hand(trained=800, evaluated=200)
+        yield "slices in order, without random numbers", simulated(again=0)
+        yield "dropout, and slices in order", simulated(repeated=180, again=0)
+        yield "seeded for each epoch in front of a permutation", simulated(more="order = torch.randperm(n)")
 
 
 def drawn_by_hand(trained: int, evaluated: int, **more: Any) -> Record:
@@ -124,6 +127,32 @@ def drawn_by_hand(trained: int, evaluated: int, **more: Any) -> Record:
 def test_a_batch_drawn_by_hand_that_is_always_the_same() -> None:
     suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200), "repeated-batches", "likely")
     assert "generator" in suspicion.fix.text + suspicion.fix.diff
+
+
+RESEEDED = """\
+def evaluate(net):
+    torch.manual_seed(1234)
+    return net(simulate(500))
+
+for step in range(300):
+    loss = net(simulate(32))
+    evaluate(net)
+"""
+
+
+def simulated(repeated: int = 240, again: int = 240, more: str = "") -> Record:
+    batches = Batches(seen=256, distinct=256 - repeated, repeated=repeated)
+    return make_record(
+        series={"loss/train": falling(2, 0.1, 300)},
+        batches=batches,
+        randomness=Randomness(seen=256, again=again),
+        sources={"train.py": RESEEDED + more},
+    )
+
+
+def test_a_seed_for_evaluation_that_sets_training_back() -> None:
+    suspicion = assert_suspects(simulated(), "repeated-batches", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 2
 
 
 SEEDED = """\

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, WordShift
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
@@ -112,6 +112,7 @@ __all__ = [
     "PartMissing",
     "Precision",
     "Probes",
+    "Randomness",
     "Rebuilt",
     "Relation",
     "Renamed",
@@ -156,6 +157,7 @@ class Facts:
     """Containers that grow with the steps."""
     rebuilt: tuple[Rebuilt, ...] = ()
     batches: Batches = field(default_factory=Batches)
+    randomness: Randomness = field(default_factory=Randomness)
     probes: Probes = field(default_factory=Probes)
     timeline: Timeline = field(default_factory=Timeline)
     modes: Modes = field(default_factory=Modes)

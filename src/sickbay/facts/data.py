@@ -95,6 +95,15 @@ class Batches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Randomness:
+    """The state of the global random generators before the first steps' forward passes."""
+
+    seen: int = 0
+    again: int = 0
+    """Steps before which something had been drawn, but the state was one that had been before: somebody seeds anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputScale:
     """Statistics of what entered the model, over the first batches."""
 

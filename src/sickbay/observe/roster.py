@@ -22,6 +22,7 @@ from sickbay.observe.observer import Observer
 from sickbay.observe.optimizers import OptimizerWatch
 from sickbay.observe.precision import PrecisionWatch
 from sickbay.observe.probes import ProbeWatch
+from sickbay.observe.randomness import RandomWatch
 from sickbay.observe.ranges import RangeWatch
 from sickbay.observe.rebuilt import RebuiltWatch
 from sickbay.observe.replay import ReplayWatch, replaying
@@ -49,6 +50,7 @@ def observers() -> tuple[type[Observer], ...]:
         ActivationWatch,
         BatchWatch,
         SampleWatch,
+        RandomWatch,
         ExampleWatch,
         TimelineWatch,
         SchedulerWatch,

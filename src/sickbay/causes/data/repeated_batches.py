@@ -3,17 +3,20 @@
 ## What happens
 
 `next(iter(loader))` inside the loop starts the loader anew for every step: without shuffling that is its first batch, for ever. Or the workers of a loader
-draw "random" samples from copies of one generator, so that all of them make the same ones. The model memorises a handful of samples.
+draw "random" samples from copies of one generator, so that all of them make the same ones. Or a seed that is set for each evaluation, so that it repeats
+itself, also sets the draws of training back. The model memorises a handful of samples.
 
 ## How we know
 
 Proof: batches by a fingerprint of their content. The loader has many batches and is started anew for each step, and one batch follows itself; or batches of a
-shuffled loader with several workers come twice, which shuffling cannot do.
+shuffled loader with several workers come twice, which shuffling cannot do; or batches that are drawn by hand come again together with the state of the
+random generator, which a line in a loop seeds anew.
 
 ## Looks like it but is not
 
 - One batch on purpose (a loader of one batch, a batch that is taken once and kept): a test whether the model can memorise it.
 - The same order in every epoch: `unshuffled-data`.
+- A seed for each epoch in front of a permutation: the same order again, but of all samples.
 
 ## Fix
 
@@ -84,19 +87,37 @@ def repeated_batches(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _by_hand(record: Record) -> Iterator[Evidence]:
     """Batches that the script draws itself. All data at once is one batch, too; but nobody validates on far more samples than there are to train on."""
-    batches = record.facts.batches
-    if batches.seen < SEEN or batches.in_a_row < NEARLY_ALL * (batches.seen - 1):
+    batches, random = record.facts.batches, record.facts.randomness
+    if batches.seen < SEEN:
+        return
+    anew = _seeded_anew(record)
+    both = min(batches.repeated / batches.seen, random.again / max(random.seen, 1))
+    if both >= NEARLY_ALL and anew is not None and not _goes_through_all(record):
+        yield proof(
+            f"{batches.repeated:,} of {batches.seen:,} training batches had come before, number for number, and so had the state of the random generator that they "
+            f"are drawn from: it is seeded anew{located(anew)} again and again, and training knows no more than {batches.distinct:,} batches",
+            anew,
+            seen=batches.seen,
+            distinct=batches.distinct,
+        )
+        return
+    if batches.in_a_row < NEARLY_ALL * (batches.seen - 1):
         return
     for data in evaluations(record):
         if data.train_distinct and data.distinct >= MORE * data.train_distinct:
             yield strong(
                 f"{batches.in_a_row + 1:,} of {batches.seen:,} training batches were one and the same, number for number: training knows {data.train_distinct:,} samples, "
                 f"while evaluation is given {data.distinct:,}{located(where(record, data))}",
-                _seeded_anew(record) or record.facts.timeline.places.get("forward"),
+                anew or record.facts.timeline.places.get("forward"),
                 seen=batches.seen,
                 distinct=batches.distinct,
             )
             return
+
+
+def _goes_through_all(record: Record) -> bool:
+    """The script puts its samples into an order: seeded anew, the same one in every epoch, but nothing is left out."""
+    return any(source.calls("randperm", "permutation", "shuffle") for source in sources(record))
 
 
 def _seeded_anew(record: Record) -> Place | None:
