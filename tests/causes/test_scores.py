@@ -104,6 +104,7 @@ class TestMiscalibrated(CauseTestCase):
         yield "within chance", sure(by_chance=0.1)
         yield "a model that knows nothing", sure(accuracy=0.25)
         yield "training data", sure("criterion(model(x_train), y_train)")
+        yield "before fine-tuning", sure(step=150)
         yield "less sure on purpose", sure(confidence=0.4, error=0.4, sources={"/x/train.py": "nn.CrossEntropyLoss(label_smoothing=0.5)"})
 
 

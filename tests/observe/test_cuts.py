@@ -53,6 +53,9 @@ def cut_at(run: Run) -> tuple[str, int | None, set[str]]:
         ("h = (h > 0).float()", "gt"),
         ("h = F.one_hot(h.argmax(1), 8).float()", "argmax"),
         ("h = h.detach().clone().requires_grad_()", "detach"),
+        ("z = torch.zeros(16, 8); z.data.add_(h); h = z", "add"),
+        ("z = torch.zeros(16, 8); z.data[:] = h; h = z", "setitem"),
+        ("z = torch.zeros(16, 8); z.detach().index_add_(0, torch.arange(16), h); h = z", "index_add"),
     ],
 )
 def test_cuts_inside_the_model(cut: str, op: str, script: WatchScript) -> None:

@@ -85,6 +85,8 @@ class Column:
 class Calibration:
     """How sure the model was in its last evaluation, and how right."""
 
+    step: int | None = None
+    """When that was."""
     rows: int = 0
     classes: int = 0
     accuracy: float = 0.0

@@ -71,6 +71,8 @@ class ModeWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.roots: dict[int, Root] = {}
+        self.loader: int | None = None
+        """Where the newest batch came from, until training has used it."""
         self.waiting: list[tuple[Root, ForwardCall, bool]] = []
         self.unused: dict[Any, Unused] = {}
         self.outputs: list[tuple[Unused, Any]] = []
@@ -130,7 +132,15 @@ class ModeWatch(Observer):
             unused.first = step if unused.first is None else unused.first
             unused.last = step
             unused.layers = tuple(layers[:16])
-            unused.on_training_data |= self.session.loader is not None and self.session.loader == self.session.train_loader
+            unused.on_training_data |= self.loader is not None and self.loader == self.session.train_loader
+
+    def batch_loaded(self, *_: Any) -> None:
+        self.loader = self.session.loader
+
+    def stepped(self, *_: Any) -> None:
+        self.loader = None  # training has used it: what is evaluated now need not come from a loader
+
+    napped = stepped
 
     def forward_ends(self, call: ForwardCall, output: Any) -> None:
         if not call.grad and self.session.tracing and (unused := self.unused.get((id(self.roots.get(id(call.module))), call.place_key))):

@@ -35,6 +35,8 @@ _PASSIVE = frozenset(
     "is_sparse is_quantized itemsize nbytes is_floating_point backward zero_grad set_grad_enabled retain_grad "
     "register_hook len hash repr format is_contiguous storage_offset data_ptr output_nr version is_mps is_meta is_cpu is_xpu".split()
 )
+_SHARING = frozenset({"data", "detach"})
+"""Operations whose result holds the same numbers, but is nothing to autograd."""
 
 
 class Node:
@@ -108,6 +110,8 @@ class Trace(TorchFunctionMode):
         self.nodes: list[Node] = []
         self.writes: list[Write] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._behind: dict[int, tuple[weakref.ref[torch.Tensor], weakref.ref[torch.Tensor]]] = {}
+        """Results of `.data` and `.detach()`, and the tensors whose numbers they share."""
         self.seen = 0
         self.entered = False
         self.truncated = False
@@ -142,6 +146,7 @@ class Trace(TorchFunctionMode):
         self.nodes = []
         self.writes = []
         self._makers = {}
+        self._behind = {}
         self.seen = 0
         self.truncated = False
 
@@ -210,6 +215,8 @@ class Trace(TorchFunctionMode):
             node.shapes.append(tuple(tensor.shape))
             node.attached.append(tensor.requires_grad)
         outputs = list(_tensors((output,), None))
+        if name == "setitem" and id(args[0]) in self._behind:
+            outputs = [args[0]]
         leaves = not outputs and name in _EXITS and bool(node.shapes)
         if not outputs and not leaves:
             return
@@ -230,7 +237,18 @@ class Trace(TorchFunctionMode):
                 self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
         self.nodes.append(node)
         if outputs:
+            self._follow_shared(node, args, outputs[0])
             self._on_output(node, outputs[0])
+
+    def _follow_shared(self, node: Node, args: Any, output: torch.Tensor) -> None:
+        """What is written into `x.data` is in x from then on, though autograd does not know of it."""
+        if node.name in _SHARING and args and isinstance(args[0], torch.Tensor):
+            self._behind[id(output)] = (weakref.ref(output), weakref.ref(args[0]))
+        elif args and args[0] is output and (found := self._behind.get(id(output))) is not None and found[0]() is output:
+            shown = found[1]()
+            if shown is not None and not shown.requires_grad:
+                self._makers[id(shown)] = (found[1], node.index)
+                node.cut, node.output_attached = any(node.attached), False
 
     def _note_write(self, name: str, args: Any, kwargs: Any) -> None:
         tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(_tensors(args, kwargs), None)

@@ -45,7 +45,9 @@ def comparisons(record: Record) -> Iterator[Comparison]:
     train = max((c for c, _ in losses if len(c)), key=len, default=None)
     if train is None:
         return
-    for series in record.series_like("loss/eval"):
+    evaluated = record.series_like("loss/eval")
+    moving = [s for s in evaluated if len(s) and bool(np.any(s.values != s.values[0]))]
+    for series in moving or evaluated:  # beside others that move, one that stands still is a baseline (persistence, the mean)
         c = curve(_fewer(series))
         if len(c) < enough(record, MINIMUM_EVALUATIONS, FEW_EVALUATIONS) or (c.nonfinite and not logged):
             continue

@@ -79,6 +79,7 @@ def calibration(scores: Scores) -> facts.Calibration | None:
     losses = [_loss(logits, labels, t) for t in TEMPERATURES]
     best = int(np.argmin(losses))
     return facts.Calibration(
+        step=scores.step,
         rows=len(labels),
         classes=logits.shape[1],
         accuracy=float(right.mean()),
