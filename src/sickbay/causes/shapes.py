@@ -2,14 +2,14 @@
 
 | shape | what says it | verdict |
 |---|---|---|
-| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
+| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
 | `oscillating` | sign `oscillating-loss` | undecided |
 | `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
-| `too-short` | fewer than three values | undecided |
+| `too-short` | fewer than three values, or a handful that ends no lower than it begins | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
 | `healthy` | none of these | healthy |
@@ -47,6 +47,7 @@ BY_SIGN = {
     "overfitting": "overfitting",
     "oscillating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
+    "raised-loss": "diverged-nan",
     "loss-spikes": "spikes",
     "val-flat-from-start": "train-val-mismatch",
     "early-plateau": "plateau",
@@ -65,6 +66,8 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
 def _without_signs(record: Record) -> str:
     if not _falls(record):
         return "overfitting" if turned_alone(record) else "unclear"
+    if _hardly_moved(record):
+        return "too-short"
     return "underfitting-short-training" if cut_short(record) else "healthy"
 
 
@@ -111,6 +114,12 @@ def _falls(record: Record) -> bool:
         return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
+
+
+def _hardly_moved(record: Record) -> bool:
+    """A handful of values, of which neither training nor validation is lower at the end: what such a run will do has not been seen yet."""
+    curves = [c for c, _ in judged_losses(record)]
+    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_lower, [*curves, *_alone(record)]))
 
 
 def _lower(c: Curve) -> bool:

@@ -42,6 +42,10 @@ SHORT = {
     "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
     "up and down from epoch to epoch": ([0.9, 0.3, 0.8, 0.25, 0.95, 0.3, 0.7, 0.2, 0.85, 0.3], np.linspace(0.9, 0.7, 10), "oscillating"),
     "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
+    "five that stand from the second on": ([1.096, 1.051, 1.048, 1.046, 1.045], [np.nan] * 5, "plateau"),
+    "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
+    "three that have hardly moved": ([10.26, 10.23, 10.21], [np.nan] * 3, "too-short"),
+    "five that end higher": ([1.0, 1.1, 1.2, 1.15, 1.25], [np.nan] * 5, "too-short"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 
@@ -83,3 +87,26 @@ def test_a_schedule_that_has_ended_was_not_cut_short(tmp_path: Path) -> None:
     falling = np.linspace(3.0, 2.0, 20)
     assert judged(tmp_path, train_loss=falling, lr=np.full(20, 1e-3)).shapes[0] == "underfitting-short-training"
     assert judged(tmp_path, train_loss=falling, lr=np.linspace(1e-3, 1e-5, 20)).shapes[0] == "healthy"
+
+
+def test_a_loss_that_ends_above_its_start_is_not_healthy(tmp_path: Path) -> None:
+    first, second = 1.0 + 1.2 * np.exp(-np.arange(40) / 5), np.full(60, 5.8) + 0.02 * RNG.standard_normal(60)
+    two_phases = judged(tmp_path, train_loss=[*first, *second])
+    assert two_phases.verdict != "healthy" and two_phases.shapes[0] == "diverged-nan"
+    rising = judged(tmp_path, train_loss=np.linspace(1.0, 1.8, 30) + 0.01 * RNG.standard_normal(30))
+    assert rising.verdict != "healthy" and "raised-loss" in {s.name for s in rising.signs}
+
+
+def test_a_loss_that_ends_above_its_start_while_validation_falls_became_harder(tmp_path: Path) -> None:
+    train = [*np.full(4, 2.13), *np.linspace(2.49, 2.30, 60)]
+    assert judged(tmp_path, train_loss=train, val_loss=np.linspace(2.4, 2.2, 64)).verdict == "healthy"
+    assert judged(tmp_path, train_loss=train, val_loss=np.full(64, 2.4) + 0.01 * RNG.standard_normal(64)).verdict != "healthy"
+
+
+def test_a_loss_that_was_not_measured_at_first_is_not_divergence(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    falling = 0.1 + np.exp(-np.arange(40) / 8)
+    path.write_text("".join(f"Episode {i} Step 9: Training Loss {v}\n" for i, v in enumerate([*["nan"] * 12, *falling])))
+    assert diagnose(read_logs([path])[0]).verdict == "healthy"
+    path.write_text("".join(f"Episode {i} Step 9: Training Loss {v}\n" for i, v in enumerate([*["nan"] * 12, *falling, "nan", "nan"])))
+    assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"

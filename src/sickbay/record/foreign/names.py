@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from sickbay.record.foreign.tongues import english
+
 Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward", "metric", "other"]
 Phase = Literal["train", "eval", ""]
 
@@ -19,7 +21,7 @@ EVAL = frozenset("val va valid validation validating evaluating vali eval evalua
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
-    "scalars log logs raw value values per model sum final last main objective ema trainer history lm now the of on at data dataset".split()
+    "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset".split()
 )
 LOSS = frozenset("loss losses".split())
 NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
@@ -69,7 +71,7 @@ class Meaning:
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
     """The lower-case words of a name: "trainLoss" and "train/loss" are both train, loss."""
-    name = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:200])
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", english(name[:200]))
     found: list[str] = []
     for word in re.split(r"[^a-z0-9]+", name.lower()):
         glued = GLUED.match(word)
