@@ -103,7 +103,7 @@ def read(source: Source) -> list[Sheet]:
     if found is None:
         return []
     sheet = Sheet(FORMAT)
-    reader = _Reader(sheet, found)
+    reader = Reader(sheet, found)
     for k, block in enumerate(source.blocks()):
         if k == 0 or not reader.quick(block):
             lines = block.split("\n")
@@ -115,7 +115,7 @@ def read(source: Source) -> list[Sheet]:
     return by_run(sheet)
 
 
-class _Reader:
+class Reader:
     """Turns blocks of lines into columns, under the header that holds for them."""
 
     def __init__(self, sheet: Sheet, found: Header) -> None:
