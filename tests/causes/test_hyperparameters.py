@@ -148,6 +148,17 @@ def jumping(level: float = 1.8, spread: float = 1.2, steps: int = 1000) -> np.nd
 EVALUATED = {"loss/eval": (np.arange(99, 1000, 100), np.array([1.8, 1.2, 2.1, 1.3, 1.9, 1.1, 2.0, 1.2, 2.2, 1.4]))}
 
 
+AT = np.arange(99, 1000, 100)
+WANDERING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.43, 0.38, 0.39, 0.43, 0.38, 0.44, 0.37, 0.41]))}
+STANDING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.41, 0.40, 0.39, 0.395, 0.39, 0.40, 0.39, 0.395]))}
+FALLING = {"loss/eval": (AT, np.array([0.55, 0.50, 0.47, 0.42, 0.41, 0.36, 0.35, 0.29, 0.28, 0.23]))}
+
+
+def low() -> np.ndarray:
+    """Down to a quarter of its start, where it stays."""
+    return np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.45, 0.3)[20:]])
+
+
 def small(
     losses: np.ndarray, rows: int = 1, samples: int = 1000, lr: float = 0.01, validation: Mapping[str, Any] | None = None, **facts: Any
 ) -> Record:
@@ -166,10 +177,15 @@ class TestBatchTooSmall(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield small(jumping(), validation=EVALUATED)
         yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
+        yield small(low(), rows=2, validation=WANDERING)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
         yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
+        yield "low, and validation stands", small(low(), validation=STANDING)
+        yield "low, and validation still falls", small(low(), validation=FALLING)
+        yield "validation of ordinary batches wanders", small(low(), rows=32, validation=WANDERING)
+        yield "solved, and validation wanders", small(np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.1, 0.07)[20:]]), validation=WANDERING)
         yield "an ordinary batch", small(jumping(), rows=32)
         yield "a rate too high for any batch", small(jumping(), lr=1.0)
         yield "a handful of samples in all", small(jumping(), samples=20)
