@@ -95,6 +95,17 @@ def two_passes(epochs: int = 2, last: float = 0.6, validation: tuple[float, ...]
     return make_record(series={"loss/train": losses, "loss/eval": evaluated, "lr": np.full(200, 0.01)}, run=state, **model_facts(*LAYERS))
 
 
+SPIRAL = (0.674, 0.657, 0.621, 0.598, 0.544, 0.503)
+
+
+def evaluated_often(validation: tuple[float, ...] = SPIRAL, epochs: int = 2, noise: float = 0.12, lr: float = 1.0) -> Record:
+    """Batches so noisy that only validation shows how fast it falls; `lr` is what is left of the rate."""
+    losses = np.linspace(0.8, 0.5, 120) * np.exp(noise * np.random.default_rng(1).standard_normal(120))
+    series = {"loss/train": losses, "loss/eval": (np.linspace(19, 119, len(validation)).astype(int), np.array(validation))}
+    state = Run(steps=120, backwards=120, epochs=epochs, exit=0, finished=True)
+    return make_record(series=series | {"lr": np.geomspace(0.01, 0.01 * lr, 120)}, run=state, **model_facts(*LAYERS))
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -104,12 +115,19 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield run(steep(40), evaluated=1.5)
         yield run(2.3 - 0.9 * np.linspace(0, 1, 60) ** 2)
         yield two_passes()
+        yield evaluated_often()
+        yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
         yield "has halved already", run(steep(last=0.5))
         yield "five passes", two_passes(epochs=5)
         yield "no validation that falls with it", two_passes(validation=(2.0, 1.1, 1.2, 1.15))
+        yield "validation levels off", evaluated_often((0.674, 0.6, 0.56, 0.54, 0.525, 0.52))
+        yield "validation stands at the end", evaluated_often((0.674, 0.657, 0.621, 0.55, 0.5, 0.499))
+        yield "validation goes up and down", evaluated_often((0.674, 0.657, 0.621, 0.64, 0.56, 0.503))
+        yield "ten passes, evaluated often", evaluated_often(epochs=10)
+        yield "a schedule that has ended, evaluated often", evaluated_often(lr=0.01)
         yield "nearly done", two_passes(last=0.2)
         yield "hidden in noise", run(steep(noise=0.2))
         yield "a few steps", run(steep(20))
