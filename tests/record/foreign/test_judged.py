@@ -9,6 +9,7 @@ import pytest
 
 from record.foreign.styles import table
 from sickbay.conclude import diagnose
+from sickbay.errors import LogError
 from sickbay.nouns import Diagnosis
 from sickbay.record.foreign import read_logs
 
@@ -110,3 +111,32 @@ def test_a_loss_that_was_not_measured_at_first_is_not_divergence(tmp_path: Path)
     assert diagnose(read_logs([path])[0]).verdict == "healthy"
     path.write_text("".join(f"Episode {i} Step 9: Training Loss {v}\n" for i, v in enumerate([*["nan"] * 12, *falling, "nan", "nan"])))
     assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"
+
+
+def test_a_loss_and_an_accuracy_of_guessing(tmp_path: Path) -> None:
+    creeping = np.linspace(2.317, 2.21, 40) + 0.01 * RNG.standard_normal(40)
+    assert judged(tmp_path, train_loss=creeping, val_acc=np.full(40, 0.11)).shapes[0] == "flat-not-learning"
+    assert judged(tmp_path, train_loss=creeping, val_acc=np.linspace(0.1, 0.25, 40)).shapes[0] != "flat-not-learning"
+
+
+def test_values_that_come_farther_and_farther_apart_were_not_cut_short(tmp_path: Path) -> None:
+    at = np.unique(np.geomspace(1, 500, 60).astype(int))
+    path = tmp_path / "log.csv"
+    path.write_text(table(["Epochs(/10)", "Loss"], [[int(e), 4.0 - 0.45 * float(np.log(e))] for e in at]))
+    found = diagnose(read_logs([path])[0])
+    assert found.shapes[0] == "healthy" and list(read_logs([path])[0].series("loss/train").steps) == list(at)
+
+
+def test_a_table_of_two_networks(tmp_path: Path) -> None:
+    path = tmp_path / "loss.csv"
+    path.write_text(table(["", "G", "D"], [[i, 5 * RNG.standard_normal(), -7 + RNG.standard_normal()] for i in range(60)]))
+    (record,) = read_logs([path])
+    assert record.facts.log is not None and record.facts.log.contested
+    assert [len(s) for s in record.series_like("loss/train")] == [60, 60]
+
+
+def test_a_table_of_something_else_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text(table(["id", "home_id", "date", "value"], [[i, 0, 1552431789501 - i, 186980 - i] for i in range(20)]))
+    with pytest.raises(LogError, match="none of its columns"):
+        read_logs([path])

@@ -52,6 +52,8 @@ METRICS = frozenset(
     "map map50 f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim r2 score mrr ndcg kappa mcc cos cosine similarity".split()
 )
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
+UNIT = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
+"""`Epochs(/10)`, `step (x1000)`: what an axis counts in."""
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
 
 
@@ -83,11 +85,11 @@ def words(name: str) -> tuple[str, ...]:
 def meaning(name: str) -> Meaning:
     """What a column of this name is."""
     tokens = words(name)
-    joined = " ".join(tokens)
-    if joined in STEPS:
-        return Meaning("step", order=STEPS[joined])
-    if joined in EPOCHS:
-        return Meaning("epoch", order=0 if joined == "epoch" else 1)
+    joined, counted = " ".join(tokens), " ".join(words(UNIT.sub("", name)))
+    if counted in STEPS:
+        return Meaning("step", order=STEPS[counted])
+    if counted in EPOCHS:
+        return Meaning("epoch", order=0 if counted == "epoch" else 1)
     phase: Phase = "eval" if EVAL & set(tokens) else "train" if TRAIN & set(tokens) else ""
     grain: Literal["step", "epoch", ""] = "step" if tokens[-1:] == ("step",) else "epoch" if tokens[-1:] == ("epoch",) else ""
     if "lr" in tokens or "lr0" in tokens or {"learning", "rate"} <= set(tokens):
