@@ -142,3 +142,15 @@ def test_a_folder_with_a_file_for_each_epoch(tmp_path: Path) -> None:
     assert list(record.series("loss/train").values) == [train(e) for e in EPOCHS]
     assert list(record.series("loss/eval").values) == [val(e) for e in EPOCHS]
     assert record.facts.log is not None and record.facts.log.axis == "epoch"
+
+
+def test_a_table_of_names_that_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("x1,x2\n" + "".join(f"{e},{train(e)} (tracked)\n" for e in EPOCHS))
+    (record,) = read_logs([path])
+    assert list(record.series("loss/train").values) == [train(e) for e in EPOCHS]
+    path.write_text("a,b,c\n" + "".join(f"{e},{train(e)},{val(e)}\n" for e in EPOCHS))
+    with pytest.raises(LogError, match="'a', 'b', 'c'"):
+        read_logs([path])
+    (record,) = read_logs([path], {"loss/train": "b", "loss/eval": "c"})
+    assert list(record.series("loss/eval").values) == [val(e) for e in EPOCHS]

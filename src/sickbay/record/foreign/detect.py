@@ -51,6 +51,8 @@ def read_file(path: Path) -> list[Sheet]:
     lines = text.read(source)
     if _fullest([lines]) < listed.FEWEST and listed.matches(source):
         return [listed.read(source)]
+    if not table and not lines.columns and (unknown := nameless.read_unknown(source)).columns:
+        return [unknown]
     return table if table and _fullest(table) >= _fullest([lines]) else [lines]
 
 

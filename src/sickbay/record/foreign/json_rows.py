@@ -12,6 +12,8 @@ DEEPEST = 3
 LONGEST_LIST = 16
 WRAPPED = re.compile(r"(?:tensor|array|np\.float\d\d|float\d\d)?[(\[]\s*([-+.\w]+)\s*[,)\]]")
 """`tensor(0.51, device='cuda:0')`, `[0.5]`: a table that was filled with what was never taken out of its tensor."""
+REMARK = re.compile(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\([A-Za-z ]{1,20}\)$")
+"""`510895.58 (tracked)`."""
 NUMBER_WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "+inf": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
@@ -37,7 +39,7 @@ def parse(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        wrapped = WRAPPED.match(text)
+        wrapped = WRAPPED.match(text) or REMARK.match(text)
         return parse(wrapped[1]) if wrapped else NUMBER_WORDS.get(text.lower())
 
 

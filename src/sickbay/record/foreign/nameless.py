@@ -2,6 +2,8 @@
 
 What a column is can only be told by its numbers: one that counts up is the step; the first other one is the loss (or, if it rises and stays
 below 1 or 100, an accuracy); a later one that begins at about the same height is the validation loss. A note says so, and --map overrides.
+
+Tables whose names mean nothing (`x1,x2`) are read as they are, for --map; of two columns of which the first counts the other one is the loss.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.record.foreign.json_rows import parse
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 from sickbay.record.foreign.tables import Header, Reader, split
@@ -31,15 +34,43 @@ def read(source: Source) -> Sheet:
     sheet = Sheet(FORMAT)
     separator = _separator(source.text) or " "
     width = len(_numbers(next(line for line in source.text.split("\n") if line.strip()), separator) or ())
-    reader = Reader(sheet, Header(tuple(f"column {j + 1}" for j in range(width)), separator, -1))
-    for block in source.blocks():
-        if not reader.quick(block):
-            reader.block(block.split("\n"))
+    _fill(sheet, source, Header(tuple(f"column {j + 1}" for j in range(width)), separator, -1))
+    _name(sheet, "the table has no names")
+    return sheet
+
+
+def read_unknown(source: Source) -> Sheet:
+    """A table with names of which none is known; without columns if it is no table."""
+    sheet = Sheet("CSV table")
+    head = source.text.split("\n", 2)
+    for separator in SEPARATORS[:3] if len(head) > 1 else ():
+        names, cells = split(head[0], separator), split(head[1], separator)
+        if (
+            2 <= len(names) == len(cells) == len(set(names))
+            and all(names)
+            and not any(map(parse, names))
+            and any(parse(c) is not None for c in cells)
+        ):
+            _fill(sheet, source, Header(tuple(names), separator, 0))
+            if len(sheet.columns) == 2 == len(names) and _counts(next(iter(sheet.columns.values())).arrays()[1]):
+                _name(sheet, "the names of the table mean nothing to sickbay")
+            break
+    return sheet
+
+
+def _fill(sheet: Sheet, source: Source, header: Header) -> None:
+    reader = Reader(sheet, header)
+    for k, block in enumerate(source.blocks()):
+        lines = block.split("\n")[header.line + 1 if k == 0 else 0 :]
+        if not reader.quick("\n".join(lines)):
+            reader.block(lines)
+
+
+def _name(sheet: Sheet, why: str) -> None:
     named = dict(zip(sheet.columns, _names([c.arrays()[1] for c in sheet.columns.values()]), strict=True))
     sheet.columns = {named[name]: column for name, column in sheet.columns.items()}
     taken = ", ".join(f"{column} is the {name}" for column, name in named.items() if column != name)
-    sheet.note(f"the table has no names: by its numbers {taken or 'no column is a loss'}; --map NAME=COLUMN overrides")
-    return sheet
+    sheet.note(f"{why}: by its numbers {taken or 'no column is a loss'}; --map NAME=COLUMN overrides")
 
 
 def _separator(text: str) -> str | None:
