@@ -12,6 +12,7 @@ DEEPEST = 3
 LONGEST_LIST = 16
 WRAPPED = re.compile(r"(?:tensor|array|np\.float\d\d|float\d\d)?[(\[]\s*([-+.\w]+)\s*[,)\]]")
 """`tensor(0.51, device='cuda:0')`, `[0.5]`: a table that was filled with what was never taken out of its tensor."""
+DECODER = json.JSONDecoder(parse_int=float)
 REMARK = re.compile(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\([A-Za-z ]{1,20}\)$")
 """`510895.58 (tracked)`."""
 NUMBER_WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "+inf": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
@@ -58,9 +59,9 @@ def flat(item: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[
 
 
 def loads(text: str) -> Any:
-    """The value of a JSON text with bare NaN and Infinity; None if it is none (the text may be cut off, or hostile)."""
+    """The value of a JSON text with bare NaN and Infinity, all numbers as floats; None if it is none (the text may be cut off, or hostile)."""
     try:
-        return json.loads(text)
+        return DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
 
