@@ -140,3 +140,9 @@ def test_a_table_of_something_else_is_no_log(tmp_path: Path) -> None:
     path.write_text(table(["id", "home_id", "date", "value"], [[i, 0, 1552431789501 - i, 186980 - i] for i in range(20)]))
     with pytest.raises(LogError, match="none of its columns"):
         read_logs([path])
+
+
+@pytest.mark.parametrize(("accuracy", "shape"), [(1.0, "healthy"), (0.5, "diverged-nan")])
+def test_a_loss_of_zero_is_solved_where_every_answer_is_right(accuracy: float, shape: str, tmp_path: Path) -> None:
+    train = [0.69, 0.66, 0.62, *np.zeros(12)]
+    assert judged(tmp_path, train_loss=train, train_acc=[0.5, 0.55, 0.6, *np.full(12, accuracy)]).shapes[0] == shape
