@@ -249,6 +249,13 @@ def test_an_unexplained_nan_is_undecided_and_says_where_to_look() -> None:
     assert "not finite from step 200" in d.reason and "operation" in d.reason
 
 
+def test_a_run_that_ends_worse_than_it_began_is_undecided_and_says_where() -> None:
+    facts = loop_facts()
+    facts["losses"] = [Loss(index=0, optimizers=(0,), heads=(Head(function="cross_entropy", reduction="mean", classes=10),))]
+    d = diagnose(make_record(series={"loss/train": [*falling(2.2, 0.1, 150), *(5.8 + 0.05 * RANDOM.standard_normal(150))]}, **facts))
+    assert d.verdict == "undecided" and "jumps up at step 150" in d.reason
+
+
 def test_a_classifier_that_stays_at_chance_is_undecided() -> None:
     facts = loop_facts()
     facts["losses"] = [Loss(index=0, optimizers=(0,), heads=(Head(function="cross_entropy", classes=10),))]

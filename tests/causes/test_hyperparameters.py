@@ -95,6 +95,17 @@ def two_passes(epochs: int = 2, last: float = 0.6, validation: tuple[float, ...]
     return make_record(series={"loss/train": losses, "loss/eval": evaluated, "lr": np.full(200, 0.01)}, run=state, **model_facts(*LAYERS))
 
 
+SPIRAL = (0.674, 0.657, 0.621, 0.598, 0.544, 0.503)
+
+
+def evaluated_often(validation: tuple[float, ...] = SPIRAL, epochs: int = 2, noise: float = 0.12, lr: float = 1.0) -> Record:
+    """Batches so noisy that only validation shows how fast it falls; `lr` is what is left of the rate."""
+    losses = np.linspace(0.8, 0.5, 120) * np.exp(noise * np.random.default_rng(1).standard_normal(120))
+    series = {"loss/train": losses, "loss/eval": (np.linspace(19, 119, len(validation)).astype(int), np.array(validation))}
+    state = Run(steps=120, backwards=120, epochs=epochs, exit=0, finished=True)
+    return make_record(series=series | {"lr": np.geomspace(0.01, 0.01 * lr, 120)}, run=state, **model_facts(*LAYERS))
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -104,12 +115,19 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield run(steep(40), evaluated=1.5)
         yield run(2.3 - 0.9 * np.linspace(0, 1, 60) ** 2)
         yield two_passes()
+        yield evaluated_often()
+        yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
         yield "has halved already", run(steep(last=0.5))
         yield "five passes", two_passes(epochs=5)
         yield "no validation that falls with it", two_passes(validation=(2.0, 1.1, 1.2, 1.15))
+        yield "validation levels off", evaluated_often((0.674, 0.6, 0.56, 0.54, 0.525, 0.52))
+        yield "validation stands at the end", evaluated_often((0.674, 0.657, 0.621, 0.55, 0.5, 0.499))
+        yield "validation goes up and down", evaluated_often((0.674, 0.657, 0.621, 0.64, 0.56, 0.503))
+        yield "ten passes, evaluated often", evaluated_often(epochs=10)
+        yield "a schedule that has ended, evaluated often", evaluated_often(lr=0.01)
         yield "nearly done", two_passes(last=0.2)
         yield "hidden in noise", run(steep(noise=0.2))
         yield "a few steps", run(steep(20))
@@ -148,6 +166,17 @@ def jumping(level: float = 1.8, spread: float = 1.2, steps: int = 1000) -> np.nd
 EVALUATED = {"loss/eval": (np.arange(99, 1000, 100), np.array([1.8, 1.2, 2.1, 1.3, 1.9, 1.1, 2.0, 1.2, 2.2, 1.4]))}
 
 
+AT = np.arange(99, 1000, 100)
+WANDERING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.43, 0.38, 0.39, 0.43, 0.38, 0.44, 0.37, 0.41]))}
+STANDING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.41, 0.40, 0.39, 0.395, 0.39, 0.40, 0.39, 0.395]))}
+FALLING = {"loss/eval": (AT, np.array([0.55, 0.50, 0.47, 0.42, 0.41, 0.36, 0.35, 0.29, 0.28, 0.23]))}
+
+
+def low() -> np.ndarray:
+    """Down to a quarter of its start, where it stays."""
+    return np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.45, 0.3)[20:]])
+
+
 def small(
     losses: np.ndarray, rows: int = 1, samples: int = 1000, lr: float = 0.01, validation: Mapping[str, Any] | None = None, **facts: Any
 ) -> Record:
@@ -166,10 +195,15 @@ class TestBatchTooSmall(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield small(jumping(), validation=EVALUATED)
         yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
+        yield small(low(), rows=2, validation=WANDERING)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
         yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
+        yield "low, and validation stands", small(low(), validation=STANDING)
+        yield "low, and validation still falls", small(low(), validation=FALLING)
+        yield "validation of ordinary batches wanders", small(low(), rows=32, validation=WANDERING)
+        yield "solved, and validation wanders", small(np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.1, 0.07)[20:]]), validation=WANDERING)
         yield "an ordinary batch", small(jumping(), rows=32)
         yield "a rate too high for any batch", small(jumping(), lr=1.0)
         yield "a handful of samples in all", small(jumping(), samples=20)

@@ -34,7 +34,28 @@ STEADY = ([0, 1, 2, 4, 8, 32, 128, 256], [0.12, 0.08, 0.07, 0.06, 0.05, 0.04, 0.
 CHANCE = math.log(20) + 0.01 * np.random.default_rng(0).standard_normal(STEPS)
 
 
-def run(source: str = POST, losses: Any = CHANCE, updates: Any = COLLAPSE, lr: Any = 0.01, optimizer: str = "Adam", attention: bool = True) -> Record:
+SAMPLED = [0, 1, 2, 4, 8, 32, 128, 256]
+BELOW_MARGINAL = falling(2.4, 1.5, STEPS)
+"""It learns how often each answer is given, and no more: above guessing, so that no sign says it."""
+
+
+def gradients(lower: list[float]) -> dict[str, tuple[list[int], list[float]]]:
+    """Of the six blocks: the lower three as given, the upper ones steady."""
+    return {f"enc.layers.{i}.linear1.weight": (SAMPLED, lower if i < 3 else [0.2] * 8) for i in range(6)}
+
+
+CUT = gradients([0.1, 0.05, 0.02, 0.01, 2e-3, 1e-4, 1e-5, 1e-5])
+
+
+def run(
+    source: str = POST,
+    losses: Any = CHANCE,
+    updates: Any = COLLAPSE,
+    lr: Any = 0.01,
+    optimizer: str = "Adam",
+    attention: bool = True,
+    norms: dict[str, Any] | None = None,
+) -> Record:
     names = [f"enc.layers.{i}" for i in range(6)]
     layers = [Layer(name=f"{n}.self_attn", kind="MultiheadAttention" if attention else "Linear") for n in names]
     layers += [Layer(name=f"{n}.norm1", kind="LayerNorm") for n in names]
@@ -47,7 +68,7 @@ def run(source: str = POST, losses: Any = CHANCE, updates: Any = COLLAPSE, lr: A
     head = Head(function="cross_entropy", classes=20, reduction="mean", target_dtype="int64")
     return make_record(
         series={"loss/train": losses, "lr": rates},
-        families={"update_ratio": {f"{n}.linear1.weight": updates for n in names}},
+        families={"update_ratio": {f"{n}.linear1.weight": updates for n in names}} | ({"grad_norm": norms} if norms else {}),
         models=[Model(name="Net", layers=tuple(layers))],
         parameters=parameters,
         optimizers=[held],
@@ -69,10 +90,15 @@ class TestMissingWarmup(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run()
         yield run(OWN)
+        yield run(losses=BELOW_MARGINAL, norms=CUT)
         yield run(losses=thrown(), updates=([0, 1, 2, 4, 8, 32, 128, 256], [0.12, 0.08, 0.07, 0.05, 0.03, 0.02, 0.01, 0.01]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns", run(losses=falling(3, 0.5, STEPS))
+        yield "it learns, and gradients reach all layers", run(losses=BELOW_MARGINAL, norms=gradients([0.1, 0.1, 0.09, 0.1, 0.08, 0.06, 0.05, 0.05]))
+        yield "lower gradients go late", run(losses=BELOW_MARGINAL, norms=gradients([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1e-4, 1e-5]))
+        yield "lower gradients go as it is solved", run(losses=falling(2.4, 0.01, STEPS), norms=CUT)
+        yield "it warms up, lower gradients go", run(losses=BELOW_MARGINAL, norms=CUT, lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
         yield "it warms up", run(lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
         yield "plain gradient descent", run(optimizer="SGD")
         yield "no attention", run(attention=False)

@@ -15,7 +15,7 @@ from sickbay.record.reader import Record
 from sickbay.signs import read_signs
 from sickbay.testing import falling, make_record
 
-ALARMING = {"nonfinite-loss", "diverging-loss", "flat-loss", "slow-descent", "oscillating-loss", "early-plateau"}
+ALARMING = {"nonfinite-loss", "diverging-loss", "flat-loss", "slow-descent", "oscillating-loss", "early-plateau", "raised-loss"}
 
 
 def names(record: Record) -> set[str]:
@@ -80,6 +80,24 @@ def test_a_plateau_at_the_noise_floor_is_neither_flat_nor_slow() -> None:
 
 def test_divergence() -> None:
     assert "diverging-loss" in names(loss(np.concatenate([noisy(1, 0.05, 50), noisy(8, 0.5, 200)])))
+
+
+def test_a_second_phase_far_above_the_first() -> None:
+    phases = loss([*falling(2.2, 0.1, 100), *noisy(5.8, 0.05, 200)])
+    (raised,) = read_signs(phases).named("raised-loss")
+    assert raised.numbers["since"] == pytest.approx(100, abs=1) and "jumps up at step" in raised.text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_alone_does_not_raise_a_loss(seed: int) -> None:
+    heavy = np.random.default_rng(seed).exponential(1.0, 400)
+    assert "raised-loss" not in names(loss(noisy(1.0, 0.3, 400, seed))) | names(loss(heavy))
+
+
+def test_a_harder_second_phase_in_which_validation_falls_is_not_raised() -> None:
+    harder = [*falling(1.0, 0.6, 100), *falling(1.9, 1.5, 100)]
+    assert "raised-loss" in names(make_record(series={"loss/train": harder}))
+    assert "raised-loss" not in names(make_record(series={"loss/train": harder, "loss/eval": (np.arange(10) * 20, np.linspace(2.0, 0.8, 10))}))
 
 
 def test_explosion_in_a_handful_of_steps() -> None:

@@ -25,6 +25,7 @@ LOOK_AT = {
     "nonfinite-gradient": "look at operations whose gradient is infinite (square root or norm at 0, division)",
     "chance-level": "training on one small batch only would tell whether this model can learn from these data at all",
     "flat-loss": "training on one small batch only would tell whether this model can learn from these data at all",
+    "raised-loss": "look at what changes there: the data, the loss, the model or the learning rate",
     "val-flat-from-start": "compare training and validation data: their preparation, their labels, and whether they have anything in common",
 }
 
@@ -45,6 +46,8 @@ def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
     if sign.name == "diverging-loss":
         # The error of a value function grows with the returns as an agent improves: only growth without bound alarms there.
         return bool(sign.numbers["exploding"]) or (supervised(loss) and bool(record.facts.loaders))
+    if sign.name == "raised-loss":
+        return supervised(loss) and not mostly_loaded(record)
     long_enough = record.facts.run.steps >= ENOUGH_STEPS and not mostly_loaded(record)
     if sign.name == "chance-level":
         return long_enough and supervised(loss) and signs.has("flat-loss", "slow-descent", "early-plateau")

@@ -2,14 +2,14 @@
 
 | shape | what says it | verdict |
 |---|---|---|
-| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient` | sick (`lr-too-high`) if growth was seen, else undecided |
+| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
 | `oscillating` | sign `oscillating-loss` | undecided |
-| `flat-not-learning` | sign `flat-loss` | undecided: a curve does not say why |
+| `flat-not-learning` | signs `flat-loss`, `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
 | `plateau` | sign `early-plateau` | undecided |
-| `too-short` | fewer than three values | undecided |
+| `too-short` | fewer than three values, or a handful that ends no lower than it begins | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
 | `healthy` | none of these | healthy |
@@ -47,6 +47,8 @@ BY_SIGN = {
     "overfitting": "overfitting",
     "oscillating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
+    "raised-loss": "diverged-nan",
+    "chance-level": "flat-not-learning",
     "loss-spikes": "spikes",
     "val-flat-from-start": "train-val-mismatch",
     "early-plateau": "plateau",
@@ -65,6 +67,8 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
 def _without_signs(record: Record) -> str:
     if not _falls(record):
         return "overfitting" if turned_alone(record) else "unclear"
+    if _hardly_moved(record):
+        return "too-short"
     return "underfitting-short-training" if cut_short(record) else "healthy"
 
 
@@ -80,12 +84,16 @@ def cut_short(record: Record) -> bool:
 
 def _as_fast_as_ever(c: Curve) -> bool:
     """The second half of the curve falls at least eight tenths as much as the first; of a few values each has to be lower than the one before."""
-    half = len(c) // 2
+    half = int(np.searchsorted(c.steps, (c.steps[0] + c.steps[-1]) / 2))  # by steps: some logs have fewer and fewer values
     if len(c) < 2 * HANDFUL:
-        a, b = float(c.values[0] - c.values[half]) / half, float(c.values[half] - c.values[-1]) / max(1, len(c) - 1 - half)
-        return b > AS_FAST * a > 0 and bool(np.all(np.diff(c.values[half:]) < 0))
+        half = min(max(half, 1), len(c) - 2)
+        return _pace(c, half, -1) > AS_FAST * _pace(c, 0, half) > 0 and bool(np.all(np.diff(c.values[half:]) < 0))
     (first, _), (second, error) = drift(c.values[:half], c.noise), drift(c.values[half:], c.noise)
     return second > AS_FAST * first > 0 and second > 4 * error
+
+
+def _pace(c: Curve, a: int, b: int) -> float:
+    return float(c.values[a] - c.values[b]) / float(c.steps[b] - c.steps[a])
 
 
 def told(signs: Signs) -> tuple[Sign, ...]:
@@ -111,6 +119,12 @@ def _falls(record: Record) -> bool:
         return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
+
+
+def _hardly_moved(record: Record) -> bool:
+    """A handful of values, of which neither training nor validation is lower at the end: what such a run will do has not been seen yet."""
+    curves = [c for c, _ in judged_losses(record)]
+    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_lower, [*curves, *_alone(record)]))
 
 
 def _lower(c: Curve) -> bool:

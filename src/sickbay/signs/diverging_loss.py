@@ -8,9 +8,10 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, best, curve, end, noise, start
+from sickbay.signs.curves import Curve, best, end, noise, start
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
+from sickbay.signs.validation import validation_won
 
 # Three times its start, for the last fifth of the run without one value back at the start: curricula, warm-ups and noisy
 # batches stay below this; a start of 0 (already solved) has no "times", so its noise counts too.
@@ -32,7 +33,7 @@ def diverging_loss(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
         first, last = _start(c), end(c, 0.2)
         exploding = _explodes(c, first)
-        lost = record.facts.log is not None and _lost(c) and not _validation_won(record, int(c.steps[np.argmin(c.values)]))
+        lost = record.facts.log is not None and _lost(c) and not validation_won(record, int(c.steps[np.argmin(c.values)]))
         if not exploding and not lost and not _stays_high(c, first, last.value, enough(record, 15, 5)):
             continue
         top = float(np.max(c.values))
@@ -66,16 +67,6 @@ def _lost(c: Curve) -> bool:
     return len(c) >= 8 and (
         _back_up(c, max(3, len(c) // 6), LOST, RELAPSE) or (len(c) >= 16 and _back_up(c, len(c) // 4, LOST_FOR_LONG, RELAPSE_FOR_LONG))
     )
-
-
-def _validation_won(record: Record, since: int) -> bool:
-    """Whether validation is a tenth better than when training was at its best: then training became harder (augmentation, a new stage), not worse."""
-    for series in record.series_like("loss/eval"):
-        c = curve(series)
-        then, now = c.values[c.steps <= since][-3:], c.values[-max(3, len(c) // 6) :]
-        if len(then) and float(np.median(now)) < 0.9 * float(np.median(then)):
-            return True
-    return False
 
 
 def _back_up(c: Curve, length: int, lost: float, relapse: float) -> bool:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, drift, end, fell, level, start, trend_share
+from sickbay.signs.curves import Curve, Level, drift, end, fell, level, start, trend_share
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
 from sickbay.signs.validation import validation_falls
 
 MINIMUM_STEPS = 100
+ENOUGH = 12
+"""In a log, whose values are means."""
 HIGH = 0.7
 """Above 0.7 of its start. Many honest problems end there (noisy labels, label smoothing), so alone it means nothing."""
 DONE = 0.1
@@ -23,27 +27,46 @@ ROOM = 0.05
 # well is lower than that or still creeps on (language models, detectors).
 LOW, STANDS_FROM, STANDS_WITHIN = 0.4, 0.3, 0.02
 STILL_WON = 0.01
+# Five to eleven values of a log, each the mean over an epoch: less than a tenth is won, all of it by the second value, and what follows lies within 2 %.
+HANDFUL, HARDLY = 5, 0.9
 
 
 @sign("early-plateau")
 def early_plateau(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
-        if len(c) < enough(record, MINIMUM_STEPS, 12) or not fell(c):
+        if not (_stood_from_the_second(record, c) or _stands(record, c)):
             continue
-        first, last = start(c), end(c)
-        middle = level(c.values[len(c) // 2 :][: max(5, len(c) // 10)], c.noise)
-        high = last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error
-        stands = (high and (record.facts.log is None or _room(c, 0.5, ROOM))) or _stood_long(record, c, first.value, last.value)
         # A training loss that is noisy seems to stand long before it does: validation that still falls shows it.
-        if stands and not (record.facts.log is not None and validation_falls(record, 0.5, STILL_WON)):
-            yield Sign(
-                name="early-plateau",
-                where=c.name,
-                steps=(int(c.steps[len(c) // 2]), int(c.steps[-1])),
-                strength=share(last.value / first.value, HIGH, 1.0),
-                numbers={"start": first.value, "middle": middle.value, "end": last.value},
-                text=f"the loss fell from {first.value:.4g} and then stands at {last.value:.4g} (already {middle.value:.4g} half-way)",
-            )
+        if record.facts.log is not None and validation_falls(record, 0.5, STILL_WON):
+            continue
+        first, last, middle = start(c), end(c), _middle(c)
+        yield Sign(
+            name="early-plateau",
+            where=c.name,
+            steps=(int(c.steps[len(c) // 2]), int(c.steps[-1])),
+            strength=share(last.value / first.value, HIGH, 1.0),
+            numbers={"start": first.value, "middle": middle.value, "end": last.value},
+            text=f"the loss fell from {first.value if len(c) >= ENOUGH else float(c.values[0]):.4g} and then stands at {last.value:.4g} (already {middle.value:.4g} half-way)",
+        )
+
+
+def _stands(record: Record, c: Curve) -> bool:
+    if len(c) < enough(record, MINIMUM_STEPS, ENOUGH) or not fell(c):
+        return False
+    first, last = start(c), end(c)
+    high = last.value > HIGH * first.value > 0 and trend_share(c) < DONE and last.value < first.value + 4 * first.error
+    return (high and (record.facts.log is None or _room(c, 0.5, ROOM))) or _stood_long(record, c, first.value, last.value)
+
+
+def _stood_from_the_second(record: Record, c: Curve) -> bool:
+    if record.facts.log is None or not HANDFUL <= len(c) < ENOUGH or c.nonfinite:
+        return False
+    first, rest = float(c.values[0]), c.values[1:]
+    return HARDLY * first < float(np.min(rest)) and float(np.max(rest)) < (1 - STANDS_WITHIN) * first and float(np.ptp(rest)) < STANDS_WITHIN * first
+
+
+def _middle(c: Curve) -> Level:
+    return level(c.values[len(c) // 2 :][: max(5, len(c) // 10)], c.noise)
 
 
 def _room(c: Curve, since: float, most: float) -> bool:

@@ -105,6 +105,16 @@ def validation_falls(record: Record, since: float, share: float) -> bool:
     return False
 
 
+def validation_won(record: Record, since: int) -> bool:
+    """Whether validation is a tenth better than when training was at its best: then training became harder (augmentation, a new stage), not worse."""
+    for series in record.series_like("loss/eval"):
+        c = curve(series)
+        then, now = c.values[c.steps <= since][-3:], c.values[-max(3, len(c) // 6) :]
+        if len(then) and float(np.median(now)) < 0.9 * float(np.median(then)):
+            return True
+    return False
+
+
 def smoothed(values: np.ndarray) -> np.ndarray:
     """Running median of three: one lucky or unlucky evaluation is no turning point."""
     if len(values) < 3:

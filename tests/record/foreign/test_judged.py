@@ -9,6 +9,7 @@ import pytest
 
 from record.foreign.styles import table
 from sickbay.conclude import diagnose
+from sickbay.errors import LogError
 from sickbay.nouns import Diagnosis
 from sickbay.record.foreign import read_logs
 
@@ -42,6 +43,10 @@ SHORT = {
     "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
     "up and down from epoch to epoch": ([0.9, 0.3, 0.8, 0.25, 0.95, 0.3, 0.7, 0.2, 0.85, 0.3], np.linspace(0.9, 0.7, 10), "oscillating"),
     "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
+    "five that stand from the second on": ([1.096, 1.051, 1.048, 1.046, 1.045], [np.nan] * 5, "plateau"),
+    "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
+    "three that have hardly moved": ([10.26, 10.23, 10.21], [np.nan] * 3, "too-short"),
+    "five that end higher": ([1.0, 1.1, 1.2, 1.15, 1.25], [np.nan] * 5, "too-short"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 
@@ -83,3 +88,61 @@ def test_a_schedule_that_has_ended_was_not_cut_short(tmp_path: Path) -> None:
     falling = np.linspace(3.0, 2.0, 20)
     assert judged(tmp_path, train_loss=falling, lr=np.full(20, 1e-3)).shapes[0] == "underfitting-short-training"
     assert judged(tmp_path, train_loss=falling, lr=np.linspace(1e-3, 1e-5, 20)).shapes[0] == "healthy"
+
+
+def test_a_loss_that_ends_above_its_start_is_not_healthy(tmp_path: Path) -> None:
+    first, second = 1.0 + 1.2 * np.exp(-np.arange(40) / 5), np.full(60, 5.8) + 0.02 * RNG.standard_normal(60)
+    two_phases = judged(tmp_path, train_loss=[*first, *second])
+    assert two_phases.verdict != "healthy" and two_phases.shapes[0] == "diverged-nan"
+    rising = judged(tmp_path, train_loss=np.linspace(1.0, 1.8, 30) + 0.01 * RNG.standard_normal(30))
+    assert rising.verdict != "healthy" and "raised-loss" in {s.name for s in rising.signs}
+
+
+def test_a_loss_that_ends_above_its_start_while_validation_falls_became_harder(tmp_path: Path) -> None:
+    train = [*np.full(4, 2.13), *np.linspace(2.49, 2.30, 60)]
+    assert judged(tmp_path, train_loss=train, val_loss=np.linspace(2.4, 2.2, 64)).verdict == "healthy"
+    assert judged(tmp_path, train_loss=train, val_loss=np.full(64, 2.4) + 0.01 * RNG.standard_normal(64)).verdict != "healthy"
+
+
+def test_a_loss_that_was_not_measured_at_first_is_not_divergence(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    falling = 0.1 + np.exp(-np.arange(40) / 8)
+    path.write_text("".join(f"Episode {i} Step 9: Training Loss {v}\n" for i, v in enumerate([*["nan"] * 12, *falling])))
+    assert diagnose(read_logs([path])[0]).verdict == "healthy"
+    path.write_text("".join(f"Episode {i} Step 9: Training Loss {v}\n" for i, v in enumerate([*["nan"] * 12, *falling, "nan", "nan"])))
+    assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"
+
+
+def test_a_loss_and_an_accuracy_of_guessing(tmp_path: Path) -> None:
+    creeping = np.linspace(2.317, 2.21, 40) + 0.01 * RNG.standard_normal(40)
+    assert judged(tmp_path, train_loss=creeping, val_acc=np.full(40, 0.11)).shapes[0] == "flat-not-learning"
+    assert judged(tmp_path, train_loss=creeping, val_acc=np.linspace(0.1, 0.25, 40)).shapes[0] != "flat-not-learning"
+
+
+def test_values_that_come_farther_and_farther_apart_were_not_cut_short(tmp_path: Path) -> None:
+    at = np.unique(np.geomspace(1, 500, 60).astype(int))
+    path = tmp_path / "log.csv"
+    path.write_text(table(["Epochs(/10)", "Loss"], [[int(e), 4.0 - 0.45 * float(np.log(e))] for e in at]))
+    found = diagnose(read_logs([path])[0])
+    assert found.shapes[0] == "healthy" and list(read_logs([path])[0].series("loss/train").steps) == list(at)
+
+
+def test_a_table_of_two_networks(tmp_path: Path) -> None:
+    path = tmp_path / "loss.csv"
+    path.write_text(table(["", "G", "D"], [[i, 5 * RNG.standard_normal(), -7 + RNG.standard_normal()] for i in range(60)]))
+    (record,) = read_logs([path])
+    assert record.facts.log is not None and record.facts.log.contested
+    assert [len(s) for s in record.series_like("loss/train")] == [60, 60]
+
+
+def test_a_table_of_something_else_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text(table(["id", "home_id", "date", "value"], [[i, 0, 1552431789501 - i, 186980 - i] for i in range(20)]))
+    with pytest.raises(LogError, match="none of its columns"):
+        read_logs([path])
+
+
+@pytest.mark.parametrize(("accuracy", "shape"), [(1.0, "healthy"), (0.5, "diverged-nan")])
+def test_a_loss_of_zero_is_solved_where_every_answer_is_right(accuracy: float, shape: str, tmp_path: Path) -> None:
+    train = [0.69, 0.66, 0.62, *np.zeros(12)]
+    assert judged(tmp_path, train_loss=train, train_acc=[0.5, 0.55, 0.6, *np.full(12, accuracy)]).shapes[0] == shape

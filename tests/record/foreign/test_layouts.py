@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sickbay.errors import LogError
 from sickbay.record.foreign import read_logs
 
 EPOCHS = range(12)
@@ -99,3 +100,57 @@ def test_results_without_names(tmp_path: Path) -> None:
     (record,) = read_logs([path])
     np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS], atol=1e-4)
     np.testing.assert_allclose(record.series("loss/eval").values, [val(e) for e in EPOCHS], atol=1e-4)
+
+
+def nameless(separator: str, *columns: Callable[[int], object]) -> str:
+    return "".join(separator.join(str(c(e)) for c in columns) + "\n" for e in EPOCHS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nameless(",", int, train, val),
+        nameless(" ", int, train, val),
+        nameless("\t", int, train, lambda e: 0.5 + e / 100, val),
+        nameless(";", train, val),
+        nameless(",", int, train, val)[:-4],
+    ],
+    ids=["commas", "spaces", "accuracy between", "no counter", "half-written"],
+)
+def test_a_table_without_names(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "loss.csv"
+    path.write_text(text)
+    (record,) = read_logs([path])
+    assert list(record.series("loss/train").values[:-1]) == [train(e) for e in EPOCHS][:-1]
+    assert list(record.series("loss/eval").values[:-1]) == [val(e) for e in EPOCHS][:-1]
+    assert record.facts.log is not None and "no names" in record.facts.log.notes[0]
+
+
+def test_numbers_without_names_are_no_log_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(nameless(",", int, train, val))
+    with pytest.raises(LogError):
+        read_logs([tmp_path])
+
+
+def test_a_folder_with_a_file_for_each_epoch(tmp_path: Path) -> None:
+    for e in EPOCHS:
+        row = {"best_epoch": 0, "training_epochs": e, "epoch": e, "training_loss": train(e), "validation_loss": val(e), "best_validation_loss": 0.1}
+        (tmp_path / f"metrics_epoch_{e}.json").write_text(json.dumps(row))
+    (tmp_path / "metrics.json").write_text(json.dumps({"best_epoch": 3, "validation_loss": 0.1}))
+    found = read_logs([tmp_path])
+    record = next(r for r in found if len(r.series("loss/train")) > 1)
+    assert list(record.series("loss/train").values) == [train(e) for e in EPOCHS]
+    assert list(record.series("loss/eval").values) == [val(e) for e in EPOCHS]
+    assert record.facts.log is not None and record.facts.log.axis == "epoch"
+
+
+def test_a_table_of_names_that_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("x1,x2\n" + "".join(f"{e},{train(e)} (tracked)\n" for e in EPOCHS))
+    (record,) = read_logs([path])
+    assert list(record.series("loss/train").values) == [train(e) for e in EPOCHS]
+    path.write_text("a,b,c\n" + "".join(f"{e},{train(e)},{val(e)}\n" for e in EPOCHS))
+    with pytest.raises(LogError, match="'a', 'b', 'c'"):
+        read_logs([path])
+    (record,) = read_logs([path], {"loss/train": "b", "loss/eval": "c"})
+    assert list(record.series("loss/eval").values) == [val(e) for e in EPOCHS]

@@ -34,6 +34,13 @@ def detector(e: int) -> str:
 PROGRAMS: dict[str, Callable[[int], str]] = {
     "a bar that counts at its end": lambda e: f"\nEpoch: {e}\n{bar(train(e), 391, '')}\n{bar(val(e), 100, '')}\nSaving..",
     "a bar that counts over its middle": lambda e: f"\nEpoch: {e}\n{bar(train(e), 391, chr(8) * 40)}\n{bar(val(e), 100, chr(8) * 40)}",
+    "Chinese": lambda e: f"第{e + 1}轮 完成 | 训练损失: {train(e)} | 验证损失：{val(e)} | 学习率 0.001\n✓ 保存最佳模型，验证损失: {val(e)}",
+    "Russian": lambda e: f"Эпоха {e + 1}/12: потери {train(e)}, точность 0.5\n  валидация: потери {val(e)}",
+    "Spanish": lambda e: f"Época {e + 1} - pérdida de entrenamiento: {train(e)} - pérdida de validación: {val(e)}",
+    "a bar that is drawn once more with validation": lambda e: (
+        f"Epoch {e + 1}/12\n{'485' if e == 0 else '484'}/485 ━━━━━━ 0s 88ms/step - loss: {1.3 * train(e)}\n"
+        f"Epoch {e + 1}: val_accuracy did not improve from 0.95\n485/485 ━━━━━━ 45s 93ms/step - loss: {train(e)} - val_loss: {val(e)}"
+    ),
     "Caffe": lambda e: (
         f"I0804 16:14:37.12 10392 solver.cpp:229] Iteration {100 * e}, loss = {train(e)}\n"
         f"I0804 16:14:39.10 10392 solver.cpp:406]     Test net output #1: loss = {val(e)} (* 1 = {val(e)} loss)"

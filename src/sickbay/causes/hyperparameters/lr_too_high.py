@@ -64,7 +64,7 @@ STILL_HIGH = 0.05
     title="the learning rate is too high",
     why="Steps overshoot the minimum, so the loss climbs, swings or freezes instead of falling.",
     explains={
-        "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
+        "diverging-loss", "raised-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
         "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "val-rising", "gradient-growth-with-depth", "gradient-decay-with-depth",
         "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting",
     },

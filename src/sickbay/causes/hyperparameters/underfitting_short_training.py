@@ -12,7 +12,8 @@ falls go on to shrink from half to half as they did, as many steps again win at 
 lower end of what the noise leaves open. More than half of the first loss is still there; the run had at most two epochs or 150 steps; the learning
 rate was not brought down (a schedule that has ended has ended on purpose) and the steps are of a healthy size.
 
-A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it.
+A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it; or if validation, which has less noise than
+single batches, falls to its last evaluation nearly as fast as it did at first.
 
 ## Looks like it but is not
 
@@ -46,7 +47,7 @@ from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, drift, noise, start
+from sickbay.signs.curves import Curve, curve, drift, fell, noise, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_STEPS = 24
@@ -62,6 +63,11 @@ STEADILY, SHARE_LOST, STILL_THERE = 0.8, 0.25, 0.1
 """In logarithms: the second half wins as much as the first (eight tenths of it), a fifth of the loss at least; a tenth of the first loss is left. Only for runs of one or two passes over the data:
 of 35 short runs of the ward, two healthy ones of five epochs end like that."""
 STEADY_ERRORS = 4.0
+EVALUATIONS = 5
+AS_FAST, MOST_OF_IT = (0.8, 0.12), (0.6, 0.3)
+"""Of validation, whose samples are always the same, so that it has little noise: in logarithms the second half wins eight tenths of what the first won and 11 %, or six tenths and a quarter of the loss."""
+TO_THE_END = 0.5
+"""...and the last evaluation still wins half of what those of the second half do on average."""
 FALLS = 0.9
 RATE_KEPT = 0.5
 LONGER = 10
@@ -121,11 +127,14 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
         if found is None and 0 < run.epochs <= SHORT_EPOCHS and record.facts.log is None and c.nonfinite == 0 and _validation_falls(record):
             found = steady(c)
+        what = f"the loss fell from {start(c).value:.3g}"
+        if found is None and 0 < run.epochs <= SHORT_EPOCHS and record.facts.log is None and c.nonfinite == 0 and fell(c):
+            found, what = by_validation(record)
         if found is None or _validation_stands(record):
             continue
         say = strong if record.facts.log is None else hint
         yield say(
-            f"the loss fell from {start(c).value:.3g} to {found.loss:.3g} and was not levelling off when the run ended after {len(c)} steps; as many again "
+            f"{what} to {found.loss:.3g} and was not levelling off when the run ended after {len(c)} steps; as many again "
             f"would lower it by another {found.gain:.2g} ({found.low:.2g} to {found.high:.2g})",
             place_of(_length(record)),
             (int(c.steps[3 * len(c) // 4]), int(c.steps[-1])),
@@ -164,6 +173,22 @@ def steady(c: Curve) -> Outlook | None:
         return None
     gain, low, high = (last * (1 - math.exp(-2 * f)) for f in (fall, max(fall - 2 * error, 0.0), fall + 2 * error))
     return Outlook(last, gain, low, high)
+
+
+def by_validation(record: Record) -> tuple[Outlook | None, str]:
+    """The same, seen by validation, where single batches are too noisy to show it; with the words for it."""
+    for c in (curve(s) for s in record.series_like("loss/eval")):
+        if len(c) < EVALUATIONS or c.nonfinite or float(np.min(c.values)) <= 0:
+            continue
+        logs, half = np.log(c.values), len(c) // 2
+        before, fall, steps = float(logs[0] - logs[half]), float(logs[half] - logs[-1]), np.diff(logs[half:])
+        fast = any(fall > share * before and fall > least for share, least in (AS_FAST, MOST_OF_IT))
+        if not fast or np.any(np.diff(logs) >= 0) or -steps[-1] < TO_THE_END * fall / len(steps) or c.values[-1] < STILL_THERE * c.values[0]:
+            continue
+        last, ahead = float(c.values[-1]), fall * (1 + min(1.0, fall / before if before > 0 else 1.0))
+        gain, low, high = (last * (1 - math.exp(-x)) for x in (ahead, ahead / 2, 1.5 * ahead))
+        return Outlook(last, gain, low, high), f"validation loss fell from {c.values[0]:.3g}"
+    return None, ""
 
 
 def _validation_falls(record: Record) -> bool:

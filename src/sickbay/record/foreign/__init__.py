@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import mlflow, tensorboard
+from sickbay.record.foreign import mlflow, numbered, tensorboard
 from sickbay.record.foreign.build import records
 from sickbay.record.foreign.choose import parse_map
 from sickbay.record.foreign.detect import read_file
@@ -44,13 +44,15 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) ->
 
 
 def read_log(path: Path, wanted: Mapping[str, str] | None = None) -> list[Record]:
-    """The runs of one log: a file, or a folder that is one log as a whole (an MLflow run, a folder of event files)."""
+    """The runs of one log: a file, or a folder that is one log as a whole (an MLflow run, a folder of event files or of one file for each epoch)."""
     return list(_read(path, wanted or {}))
 
 
 def _read(path: Path, wanted: Mapping[str, str]) -> Iterator[Record]:
     if path.is_dir():
-        sheet = mlflow.read_run(path) if mlflow.is_run(path) else tensorboard.read_folder(path)
+        sheet = (
+            mlflow.read_run(path) if mlflow.is_run(path) else numbered.read_folder(path) if numbered.is_run(path) else tensorboard.read_folder(path)
+        )
         yield from records(sheet, path, wanted)
         return
     failure: LogError | None = None

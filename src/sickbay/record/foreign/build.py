@@ -53,6 +53,8 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
         found = _series(sheet, choice, stretch, name, columns)
         if name.startswith("loss/eval"):
             found = _measured_only(found, columns, notes)
+        if name.startswith("loss/train"):
+            found = _begun_only(found, columns, notes)
         if len(found):
             series[name] = found
             taken.append(Taken(series=name, columns=columns))
@@ -147,6 +149,16 @@ def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -
         missing[early] = True
         notes.append(f"the first {len(early)} values of {label} are not finite and later ones are: they were left out")
     return Series(series.name, series.steps[~missing], values[~missing])
+
+
+def _begun_only(series: Series, columns: tuple[str, ...], notes: list[str]) -> Series:
+    """A loss that is NaN at first and a number ever after was not measured yet (an agent that fills its memory): weights that are NaN never come back."""
+    finite = np.isfinite(series.values)
+    begun = int(np.argmax(finite)) if finite.any() else 0
+    if begun == 0 or not finite[begun:].all() or begun >= len(finite) / 2:
+        return series
+    notes.append(f"the first {begun} values of {' + '.join(columns)} are not finite and all later ones are: they were left out")
+    return Series(series.name, series.steps[begun:], series.values[begun:])
 
 
 def _errors_for_losses(series: dict[str, Series], taken: list[Taken], notes: list[str]) -> None:

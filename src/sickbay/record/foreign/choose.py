@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +24,8 @@ ALIASES = {
 }  # fmt: skip
 """What may stand on the left of --map NAME=COLUMN."""
 SERIES = frozenset(ALIASES.values())
+NETWORKS = (frozenset({"d", "errd", "disc", "discriminator", "critic"}), frozenset({"g", "errg", "gen", "generator"}))
+"""Columns that are called so and no more hold the losses of a GAN."""
 RIVALS = (frozenset("d disc discriminator critic dis v vf value q qf".split()), frozenset("g gen generator actor policy pi pg".split()))
 
 
@@ -75,7 +77,9 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
         choice.series["reward"] = (rewards[0],)
         choice.contested = True
     single = next((n for n in sheet.columns if n.lower() == "value"), None)
-    if not choice.series and single is not None:  # TensorBoard's download of one curve, whose name is in the file's name only
+    if (
+        not choice.series and single is not None and choice.step is not None
+    ):  # TensorBoard's download of one curve, whose name is in the file's name only
         choice.series["loss/train"] = (single,)
     return _overridden(sheet, choice, wanted)
 
@@ -145,6 +149,10 @@ def _losses(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
         named = ([plain] if plain else []) + [side[0] for side in reversed(rivals)]
         choice.series |= {f"loss/train@{i}" if i else "loss/train": (n,) for i, n in enumerate(named)}
         return
+    if not losses and (players := networks(tuple(told))):
+        choice.contested = True
+        choice.series |= {f"loss/train@{i}" if i else "loss/train": (n,) for i, n in enumerate(players)}
+        return
     if plain is None:
         parts = tuple(n for n, m in losses.items())
         like = _best(sheet, [n for n, m in told.items() if m.part == "loss-like" and m.phase != "eval"], told)
@@ -152,6 +160,12 @@ def _losses(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
         choice.series |= {"loss/train": chosen} if chosen else {}
         return
     choice.series["loss/train"] = (plain,)
+
+
+def networks(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a generator and of its opponent, if both are there."""
+    found = [next((n for n in names if n.strip().lower() in side), None) for side in reversed(NETWORKS)]
+    return tuple(n for n in found if n is not None) if None not in found else ()
 
 
 def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import boxes, documents, hf, json_lines, listed, mlflow, tables, tensorboard, text, wandb
+from sickbay.record.foreign import boxes, documents, hf, json_lines, listed, mlflow, nameless, tables, tensorboard, text, wandb
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source, open_source
 
@@ -43,12 +43,16 @@ def read_file(path: Path) -> list[Sheet]:
         return [documents.read(source)]
     if boxes.matches(source):
         return [boxes.read(source)]
+    if nameless.matches(source):
+        return [nameless.read(source)]
     table = tables.read(source) if tables.matches(source) else []
     if _fullest(table) >= listed.FEWEST:
         return table
     lines = text.read(source)
     if _fullest([lines]) < listed.FEWEST and listed.matches(source):
         return [listed.read(source)]
+    if not table and not lines.columns and (unknown := nameless.read_unknown(source)).columns:
+        return [unknown]
     return table if table and _fullest(table) >= _fullest([lines]) else [lines]
 
 

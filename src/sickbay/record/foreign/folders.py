@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import mlflow
+from sickbay.record.foreign import mlflow, nameless, numbered
 from sickbay.record.foreign.names import EVAL, TRAIN, words
 from sickbay.record.foreign.source import open_source
 
@@ -38,6 +38,9 @@ def logs_in(folder: Path) -> list[Path]:
             found.append(place)
             folders[:] = []
             continue
+        if numbered.is_run(place):
+            found.append(place)
+            files = sorted(set(files) - {f.name for f in numbered.files(place)})
         events = [f for f in files if "tfevents" in f]
         if events:
             run = _run_of(place, folder)
@@ -56,8 +59,10 @@ def _run_of(place: Path, folder: Path) -> Path:
 
 
 def _opens(path: Path) -> bool:
+    """Whether it holds anything. Numbers without names are as often data as a log: only where such a file is asked for is it taken for one."""
     try:
-        return bool(open_source(path).head)
+        source = open_source(path)
+        return bool(source.head) and not nameless.matches(source)
     except LogError:
         return False
 

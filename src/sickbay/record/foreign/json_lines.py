@@ -14,7 +14,7 @@ from sickbay.record.foreign.source import Source
 FORMAT = "JSON lines"
 CONFIGURATION = frozenset({"config", "env_info", "cfg", "args", "hparams", "exp_name", "seed", "hyperparameters"})
 TOTALS = frozenset({"total_steps", "max_steps", "num_epochs", "total_epochs", "n_parameters", "max_epochs", "total_iters"})
-MODES = ("mode", "split", "phase", "stage", "type", "subset")
+MODES = frozenset({"mode", "split", "phase", "stage", "type", "subset"})
 """Where an object says what it is about."""
 SAMPLE = 40
 
@@ -40,11 +40,13 @@ def read(source: Source) -> Sheet:
         if not isinstance(item, dict):
             broken += 1
             continue
-        if CONFIGURATION & item.keys() and not any(meaning(k).kind == "loss" for k in item):
+        if not CONFIGURATION.isdisjoint(item) and not any(meaning(k).kind == "loss" for k in item):
             continue
-        evaluates = any(isinstance(mode := item.get(key), str) and EVAL & set(words(mode)) for key in MODES)
-        cells = {name: value for name, value in flat(item) if name not in TOTALS}
-        if evaluates:
+        if set(map(type, item.values())) == {float} and TOTALS.isdisjoint(item):
+            cells: dict[str, float] = item  # as most lines are
+        else:
+            cells = {name: value for name, value in flat(item) if name not in TOTALS}
+        if not MODES.isdisjoint(item) and any(isinstance(mode := item.get(key), str) and EVAL & set(words(mode)) for key in MODES):
             cells = _as_evaluation(cells)
         if cells:
             sheet.row(cells)

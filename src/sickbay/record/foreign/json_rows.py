@@ -12,6 +12,9 @@ DEEPEST = 3
 LONGEST_LIST = 16
 WRAPPED = re.compile(r"(?:tensor|array|np\.float\d\d|float\d\d)?[(\[]\s*([-+.\w]+)\s*[,)\]]")
 """`tensor(0.51, device='cuda:0')`, `[0.5]`: a table that was filled with what was never taken out of its tensor."""
+DECODER = json.JSONDecoder(parse_int=float)
+REMARK = re.compile(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*\([A-Za-z ]{1,20}\)$")
+"""`510895.58 (tracked)`."""
 NUMBER_WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "+inf": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
@@ -37,7 +40,7 @@ def parse(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        wrapped = WRAPPED.match(text)
+        wrapped = WRAPPED.match(text) or REMARK.match(text)
         return parse(wrapped[1]) if wrapped else NUMBER_WORDS.get(text.lower())
 
 
@@ -56,9 +59,9 @@ def flat(item: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[
 
 
 def loads(text: str) -> Any:
-    """The value of a JSON text with bare NaN and Infinity; None if it is none (the text may be cut off, or hostile)."""
+    """The value of a JSON text with bare NaN and Infinity, all numbers as floats; None if it is none (the text may be cut off, or hostile)."""
     try:
-        return json.loads(text)
+        return DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
 

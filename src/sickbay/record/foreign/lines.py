@@ -32,6 +32,7 @@ from sickbay.record.foreign.patterns import (
     TRANSLATION,
     TWICE,
 )
+from sickbay.record.foreign.tongues import english_line
 
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm", "reward"})
 WIDE = str.maketrans("：，；（）", ":,;()")
@@ -59,6 +60,18 @@ class Plan:
 
 def understand(line: str, heading: str) -> Plan:
     """What a line means, given the phase that the lines above it have announced."""
+    spoken, places = english_line(line)
+    if spoken == line:
+        return _understand(line, heading)
+    plan = _understand(spoken, heading)
+    plan.spans = {name: (places[a], places[b]) for name, (a, b) in plan.spans.items()}
+    if plan.bar is not None:
+        done, of = plan.bar
+        plan.bar = (places[done[0]], places[done[1]]), (places[of[0]], places[of[1]]) if of is not None else None
+    return plan
+
+
+def _understand(line: str, heading: str) -> Plan:
     plan = Plan()
     if found := NUMBERED.match(line):
         return Plan({"step": found.span(1), "train loss" if found[2].lower() == "train" else "val loss": found.span(3)}, told=True)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from sickbay.record.foreign.tongues import english
+
 Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward", "metric", "other"]
 Phase = Literal["train", "eval", ""]
 
@@ -19,7 +21,7 @@ EVAL = frozenset("val va valid validation validating evaluating vali eval evalua
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
-    "scalars log logs raw value values per model sum final last main objective ema trainer history lm now the of on at data dataset".split()
+    "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset".split()
 )
 LOSS = frozenset("loss losses".split())
 NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
@@ -50,6 +52,8 @@ METRICS = frozenset(
     "map map50 f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim r2 score mrr ndcg kappa mcc cos cosine similarity".split()
 )
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
+UNIT = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
+"""`Epochs(/10)`, `step (x1000)`: what an axis counts in."""
 GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
 
 
@@ -69,7 +73,7 @@ class Meaning:
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
     """The lower-case words of a name: "trainLoss" and "train/loss" are both train, loss."""
-    name = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:200])
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", english(name[:200]))
     found: list[str] = []
     for word in re.split(r"[^a-z0-9]+", name.lower()):
         glued = GLUED.match(word)
@@ -81,11 +85,11 @@ def words(name: str) -> tuple[str, ...]:
 def meaning(name: str) -> Meaning:
     """What a column of this name is."""
     tokens = words(name)
-    joined = " ".join(tokens)
-    if joined in STEPS:
-        return Meaning("step", order=STEPS[joined])
-    if joined in EPOCHS:
-        return Meaning("epoch", order=0 if joined == "epoch" else 1)
+    joined, counted = " ".join(tokens), " ".join(words(UNIT.sub("", name)))
+    if counted in STEPS:
+        return Meaning("step", order=STEPS[counted])
+    if counted in EPOCHS:
+        return Meaning("epoch", order=0 if counted == "epoch" else 1)
     phase: Phase = "eval" if EVAL & set(tokens) else "train" if TRAIN & set(tokens) else ""
     grain: Literal["step", "epoch", ""] = "step" if tokens[-1:] == ("step",) else "epoch" if tokens[-1:] == ("epoch",) else ""
     if "lr" in tokens or "lr0" in tokens or {"learning", "rate"} <= set(tokens):

@@ -21,6 +21,7 @@ Axis = Literal["step", "epoch", "row"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 COVERS = 0.3
+AGAIN = 0.2
 MANY, SHORT = 4, 3
 """Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
@@ -154,6 +155,8 @@ def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) ->
             continue
         kept[:i] &= position[:i] < position[i]  # what was trained twice counts as it was trained last
         resumed += 1
+    if axis == "epoch":
+        kept &= ~_told_again(position)
     if axis == "epoch" and (np.any(np.diff(position[kept]) <= 0) or np.any(position[kept] != np.round(position[kept]))):
         axis, position = "row", np.arange(len(rows), dtype=float)
     rows, position = rows[kept], position[kept]
@@ -161,6 +164,12 @@ def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) ->
     later = np.concatenate([np.diff(steps) > 0, [True]])  # of rows with the same step the last counts
     higher = np.maximum.accumulate(steps) == steps
     return Stretch(rows[later & higher], steps[later & higher], first, last, axis, resumed)
+
+
+def _told_again(position: Floats) -> NDArray[np.bool_]:
+    """Rows of an epoch of which the next row tells again, where that is so of a few: some bars are drawn once more when validation is done."""
+    again = np.concatenate([np.diff(position) == 0, [False]])
+    return np.asarray(again & bool(again.sum() <= AGAIN * len(position)))
 
 
 def steps_of(sheet: Sheet, choice: Choice, stretch: Stretch, rows: Rows) -> Rows:

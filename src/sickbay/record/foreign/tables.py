@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.record.foreign.batches import Columns
+from sickbay.record.foreign.choose import networks
 from sickbay.record.foreign.decimals import in_table
 from sickbay.record.foreign.exports import by_run
 from sickbay.record.foreign.json_rows import parse
@@ -77,7 +78,7 @@ def _is_header(names: Sequence[str], line: str) -> bool:
     if NAMED_VALUE.search(line) or any(parse(n) is not None for n in names if n):
         return False
     kinds = {meaning(n.split(" - ")[-1]).kind for n in names}
-    return bool(KNOWN & kinds) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+    return bool(KNOWN & kinds) or bool(networks(names)) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
 
 
 def _fits(names: Sequence[str], cells: Sequence[str], line: str) -> bool:
@@ -103,7 +104,7 @@ def read(source: Source) -> list[Sheet]:
     if found is None:
         return []
     sheet = Sheet(FORMAT)
-    reader = _Reader(sheet, found)
+    reader = Reader(sheet, found)
     for k, block in enumerate(source.blocks()):
         if k == 0 or not reader.quick(block):
             lines = block.split("\n")
@@ -115,7 +116,7 @@ def read(source: Source) -> list[Sheet]:
     return by_run(sheet)
 
 
-class _Reader:
+class Reader:
     """Turns blocks of lines into columns, under the header that holds for them."""
 
     def __init__(self, sheet: Sheet, found: Header) -> None:

@@ -10,7 +10,9 @@ digits, as the places where its numbers stand; that is what makes long logs quic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import numpy as np
 
 from sickbay.record.foreign.batches import Batch, Span, columns
 from sickbay.record.foreign.json_rows import parse
@@ -76,6 +78,8 @@ class _Reader:
         before = self.epoch, self.heading
         batches: dict[int, tuple[Plan, Batch]] = {}
         lines, alike = block.split("\n"), block.translate(ALIKE).split("\n")
+        if self._steady(lines, alike, sheet):
+            return True
         count = i = 0
         while i < len(lines):
             plan = self.plans.get((alike[i], self.heading)) or self._plan(lines[i][:LONGEST])
@@ -99,6 +103,32 @@ class _Reader:
                 count += j - i
             i = j
         sheet.block(columns([(plan.spans, batch) for plan, batch in batches.values()]), count)
+        return True
+
+    def _steady(self, lines: list[str], alike: list[str], sheet: Sheet) -> bool:
+        """Add a block of lines of which none says where the next ones belong, all that are alike at once; False (and nothing done) if one does."""
+        groups: dict[str, list[int]] = {}
+        for i, text in enumerate(alike):
+            if text in groups:
+                groups[text].append(i)
+            else:
+                groups[text] = [i]
+        plans = {text: self.plans.get((text, self.heading)) or self._plan(lines[places[0]][:LONGEST]) for text, places in groups.items()}
+        if any(plan.bar is not None or plan.moves for plan in plans.values()):
+            return False
+        told = np.zeros(len(lines), np.int64)
+        for text, plan in plans.items():
+            told[groups[text]] = plan.told
+        rows = np.cumsum(told) - 1
+        found: list[tuple[Mapping[str, Span], Batch]] = []
+        for text, plan in plans.items():
+            if plan.told:
+                batch = Batch()
+                batch.rows.extend(rows[groups[text]].tolist())
+                batch.lines.extend(lines[i] for i in groups[text])
+                batch.epochs |= dict.fromkeys(batch.rows, self.epoch) if self.epoch is not None else {}
+                found.append((plan.spans, batch))
+        sheet.block(columns(found), int(told.sum()))
         return True
 
     def _enter(self, epoch: float | None) -> None:
