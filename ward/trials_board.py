@@ -279,7 +279,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--patients", type=int, default=66, metavar="N", help="sick patients to draw (default 66)")
     parser.add_argument("--healthy", type=int, default=20, metavar="N", help="healthy scripts to draw (default 20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw (default 0)")
-    parser.add_argument("--no-plant", action="store_true", help="leave the planted suspicions out")
+    parser.add_argument("--plants", type=int, metavar="N", help="plant a suspicion in so many of the patients only (default all; it doubles the time)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="patients at a time (default 1; more make times longer)")
     parser.add_argument("--results", type=Path, default=WARD / "trials-results.json", metavar="FILE", help="where the results are written")
     return parser.parse_args(argv)
@@ -296,7 +296,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     results: list[Tried] = []
     started = time.monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for done in as_completed([pool.submit(examine, p, not options.no_plant) for p in patients]):
+        planting = len(patients) if options.plants is None else options.plants
+        for done in as_completed([pool.submit(examine, p, number < planting) for number, p in enumerate(patients)]):
             results.append(done.result())
             print(f"[{len(results):3d}/{len(patients)} {time.monotonic() - started:4.0f}s] {line_of(results[-1])}", flush=True)
             counts = count(results)
