@@ -1,8 +1,9 @@
 """Keeps a trial from leaving traces: what the script writes goes to a scratch folder, what it removes stays.
 
 Python's own ways to files are led through a `Ground`: `open` and what is built on it (NumPy, pandas, TensorBoard, logging), the functions of `os`
-and `shutil` that change folders, `sqlite3.connect`, and, once torch is there, `torch.save` and safetensors. The script finds what it wrote where it
-believes it is. Libraries that open files in compiled code of their own (HDF5) are not fenced. Only processes of a trial ever import this.
+and `shutil` that change folders, `sqlite3.connect`, and, once torch is there, `torch.save`, safetensors and h5py. The script finds what it wrote where it
+believes it is. Connections to other machines are refused (`network.py`). Other libraries that open files in compiled code of their own are not fenced.
+Only processes of a trial ever import this.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from sickbay.trials.ground import Ground, really_there
+from sickbay.trials.network import stay_here
 
 if TYPE_CHECKING:
     from sickbay.trials.control import Control
@@ -42,6 +44,7 @@ def put_up(scratch: str, run_folder: str) -> None:
     _folders(ground)
     _removals(ground)
     _looks(ground)
+    stay_here(ground.tell)
     connect = sqlite3.connect
 
     @wraps(connect)
@@ -70,6 +73,10 @@ def after_torch(control: Control) -> None:
         control.wrap(safe, "serialize_file", _second(ground.writing))
         control.wrap(safe, "safe_open", read)
         control.wrap(safetensors, "safe_open", read)
+    if importlib.util.find_spec("h5py") is not None:
+        import h5py
+
+        control.wrap(h5py.File, "__init__", _h5(ground))
 
 
 def _first(where: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -94,12 +101,33 @@ def _second(where: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Calla
     return around
 
 
+def _h5(ground: Ground) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """HDF5 opens files in compiled code. Its modes: r, r+ and a keep what is there, w makes it anew, x and w- want it to be new."""
+
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def __init__(file: Any, name: Any, mode: str | None = "r", *args: Any, **kwargs: Any) -> None:
+            if mode in (None, "r"):
+                where = ground.reading(name)
+            elif mode in ("x", "w-"):
+                where = ground.creating(name)
+            else:
+                where = ground.writing(name, keep=mode != "w")
+            original(file, where, mode, *args, **kwargs)
+
+        return __init__
+
+    return around
+
+
 def _files(ground: Ground) -> None:
     plain, low = io.open, os.open
 
     @wraps(plain)
     def opening(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if set(mode) & set("wxa+"):
+        if "x" in mode:
+            return plain(ground.creating(file), mode, *args, **kwargs)
+        if set(mode) & set("wa+"):
             return plain(ground.writing(file, keep="a" in mode or "r" in mode), mode, *args, **kwargs)
         return plain(ground.reading(file), mode, *args, **kwargs)
 
