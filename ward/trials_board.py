@@ -201,6 +201,7 @@ def wrong_suspicion(patient: Patient, record: Record) -> str | None:
     right = [known[c] for c in patient.expected if c in known]
     related = {*patient.expected, *patient.acceptable, *(name for c in right for name in c.explains)}
     tried = {cure_for(c.name, record) for c in right}
+    ordered = any(x.sampler == "SequentialSampler" and x.role == "train" for x in record.facts.loaders)
     classes = any(head.function in ("cross_entropy", "nll_loss") for loss in record.facts.losses for head in loss.heads)
     fitting = [
         name
@@ -210,6 +211,7 @@ def wrong_suspicion(patient: Patient, record: Record) -> str | None:
         and (cure := cure_for(name, record)) is not None
         and cure not in tried
         and (name != "class-imbalance" or classes)
+        and (name != "unshuffled-data" or ordered)
     ]
     return random.Random(patient.id).choice(fitting) if fitting else None
 
@@ -272,6 +274,10 @@ def tell(counts: dict[str, tuple[int, int]], results: Sequence[Tried]) -> None:
         print(f"{'time, times the run alone':28s} {whole:.2f} over all, median {statistics.median(ratios):.2f}, longest {ratios[-1]:.2f}")
 
 
+def done_before(file: Path) -> list[Tried]:
+    return [Tried(**r) for r in json.loads(file.read_text(encoding="utf-8"))["results"]] if file.exists() else []
+
+
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run the ward's patients with trials and count what they are good for.", allow_abbrev=False)
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="patients whose id matches (repeatable), and no draw")
@@ -279,7 +285,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--patients", type=int, default=66, metavar="N", help="sick patients to draw (default 66)")
     parser.add_argument("--healthy", type=int, default=20, metavar="N", help="healthy scripts to draw (default 20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw (default 0)")
-    parser.add_argument("--plants", type=int, metavar="N", help="plant a suspicion in so many of the patients only (default all; it doubles the time)")
+    parser.add_argument(
+        "--plants", type=int, metavar="N", help="plant a suspicion in so many of the patients only (default all; it doubles the time)"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on where the results file ends")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="patients at a time (default 1; more make times longer)")
     parser.add_argument("--results", type=Path, default=WARD / "trials-results.json", metavar="FILE", help="where the results are written")
     return parser.parse_args(argv)
@@ -293,11 +302,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not patients:
         print("no patient matches", file=sys.stderr)
         return 2
-    results: list[Tried] = []
+    results = done_before(options.results) if options.resume else []
+    known = {r.id for r in results}
+    planting = len(patients) if options.plants is None else options.plants
+    waiting = [(p, number < planting) for number, p in enumerate(patients) if p.id not in known]
+    counts = count(results)
     started = time.monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
-        planting = len(patients) if options.plants is None else options.plants
-        for done in as_completed([pool.submit(examine, p, number < planting) for number, p in enumerate(patients)]):
+        for done in as_completed([pool.submit(examine, *one) for one in waiting]):
             results.append(done.result())
             print(f"[{len(results):3d}/{len(patients)} {time.monotonic() - started:4.0f}s] {line_of(results[-1])}", flush=True)
             counts = count(results)

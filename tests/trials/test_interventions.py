@@ -304,6 +304,51 @@ for step in range(3):
         assert losses(treated(treatment, text)[0]) != losses(treated("lr=x1", text)[0]), treatment
 
 
+RECALL = f"""
+x = torch.randn(64, 30, 3); y = (x[:, 0, 0] > 0).long()
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.RNN(3, 16, batch_first=True), nn.Linear(16, 2)
+    def forward(self, x):
+        outputs, last = self.rnn(x)
+        assert outputs.shape == (64, 30, 16) and last.shape == (1, 64, 16)
+        return self.out(outputs[:, -1])
+model = Reader()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+for step in range(40):
+    loss = F.cross_entropy(model(x), y)
+{LOOP}
+after = torch.rand(1).item()
+"""
+
+
+def test_a_recurrent_layer_is_given_a_memory(treated: Treated) -> None:
+    _, untouched = treated("lr=x1", RECALL)
+    gated, names = treated("gated-recurrence", RECALL)
+    assert names["model"].rnn.weight_ih_l0.shape == (4 * 16, 3), "four gates"
+    assert losses(gated)[-1] < 0.5 * losses(gated)[0]
+    assert names["after"] == untouched["after"], "the script's own random numbers are the same"
+
+
+def test_classes_that_are_fitted_as_numbers_have_an_output_each(treated: Treated) -> None:
+    text = f"""
+{CLASSES.replace("96", "400")}
+y = y * 3  # 0, 3 and 6
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+for step in range(150):
+    loss = F.mse_loss(model(x).squeeze(1), y.float())
+{LOOP}
+with torch.no_grad():
+    right = (model(x).squeeze(1).round() == y).float().mean().item()
+"""
+    record, names = treated("right-loss", text)
+    assert names["right"] > 0.95, "the script's own rounding finds the class"
+    assert record.series("loss/train").values[-1] < 0.2
+    assert treated("lr=x1", text)[1]["right"] < 0.9
+
+
 def test_regularisers_go_off(treated: Treated) -> None:
     text = f"""
 {CLASSES}

@@ -11,7 +11,7 @@ import pytest
 
 from sickbay.causes.evidence import hint, proof, strong
 from sickbay.conclude import fold, with_trials
-from sickbay.facts import Facts, Model, Run
+from sickbay.facts import DataProbe, Facts, Layer, Loader, Model, Run, Suspects
 from sickbay.nouns import Effect, Evidence, Family, Fix, Series, Sign, Suspicion, Trial
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -105,6 +105,21 @@ def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None
     family = Family("update_ratio", ("w",), np.arange(3), np.full((3, 1), ratio))
     known = Record(families={"update_ratio": family})
     assert (cure_for("lr-too-low", known), cure_for("lr-too-high", known)) == (low, high)
+
+
+def test_each_cause_leaves_its_own_samples_out() -> None:
+    probe = DataProbe(suspects=Suspects(count=3, indices=(9, 2, 5)))
+    known = Record(facts=Facts(data_probe=probe, loaders=(Loader(index=0),)))
+    assert cure_for("label-noise", known) == "drop-samples=2,5,9"
+    assert cure_for("corrupt-samples", known) is None, "no sample made the loss jump"
+
+
+def test_a_plain_recurrent_layer_is_given_gates() -> None:
+    def of(kind: str) -> Record:
+        return Record(facts=Facts(models=(Model(name="Reader", layers=(Layer(name="rnn", kind=kind),)),)))
+
+    assert cure_for("vanishing-gradient", of("RNN")) == "gated-recurrence"
+    assert cure_for("vanishing-gradient", of("LSTM")) is None
 
 
 def test_what_nothing_would_take_hold_of_is_not_tried() -> None:

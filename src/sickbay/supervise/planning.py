@@ -126,14 +126,16 @@ def cure_for(cause: str, record: Record) -> str | None:
     if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
         return None  # no weights were seen
     if declared == "drop-samples":
-        samples = _broken_samples(record)
+        samples = _mislabelled(record) if cause == "label-noise" else _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None
     if declared in ("lr=x0.1", "lr=x10"):
         return _dosed(declared, record)
     if declared == "leaky-relu" and any(s.numbers["at_start"] >= DEAD_AT_START for s in read_signs(record).named("dead-units")):
         return "reinit"  # they were never alive: a little slope does not bring them back
+    if declared == "relu-and-normalisation" and any(layer.kind == "RNN" for model in record.facts.models for layer in model.layers):
+        return "gated-recurrence"
     if declared == "relu-and-normalisation" and not any(op.name in ("tanh", "sigmoid") for loss in record.facts.losses for op in loss.activations):
-        return None  # the activations are inside a recurrent layer
+        return None  # the activations are inside a recurrent layer of another kind
     if declared == "insert-relu":
         layers = _bare_layers(record)
         return f"insert-relu={','.join(layers)}" if layers else None
@@ -170,6 +172,12 @@ def _broken_samples(record: Record) -> list[int]:
     counts = Counter(sample for s in spikes.kept for sample in set(s.samples))
     most = max(counts.values(), default=0)
     return sorted(sample for sample, n in counts.items() if n == most) if most >= 3 else []
+
+
+def _mislabelled(record: Record) -> list[int]:
+    """The surest of the samples that resemble another class than theirs."""
+    probe = record.facts.data_probe
+    return sorted(probe.suspects.indices) if probe is not None and probe.suspects is not None else []
 
 
 def _bare_layers(record: Record) -> list[str]:
