@@ -201,7 +201,7 @@ def wrong_suspicion(patient: Patient, record: Record) -> str | None:
     right = [known[c] for c in patient.expected if c in known]
     related = {*patient.expected, *patient.acceptable, *(name for c in right for name in c.explains)}
     tried = {cure_for(c.name, record) for c in right}
-    ordered = any(x.sampler == "SequentialSampler" and x.role == "train" for x in record.facts.loaders)
+    ordered = any(x.sequential and x.role == "train" for x in record.facts.loaders)
     classes = any(head.function in ("cross_entropy", "nll_loss") for loss in record.facts.losses for head in loss.heads)
     fitting = [
         name
