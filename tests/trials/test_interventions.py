@@ -349,6 +349,20 @@ with torch.no_grad():
     assert treated("lr=x1", text)[1]["right"] < 0.9
 
 
+@pytest.mark.parametrize("loss", ["binary_cross_entropy_with_logits", "cross_entropy"])
+def test_quantities_that_are_taken_for_probabilities_are_fitted(treated: Treated, loss: str) -> None:
+    text = f"""
+x = torch.randn(64, 4); y = 3 * x[:, :2] - 1
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    loss = F.LOSS(model(x), y)
+{LOOP}
+"""
+    fitted, _ = treated("lr=x1", text.replace("LOSS", "mse_loss"))
+    assert losses(treated("right-loss", text.replace("LOSS", loss))[0]) == losses(fitted)
+
+
 def test_regularisers_go_off(treated: Treated) -> None:
     text = f"""
 {CLASSES}
