@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sickbay.nouns import Series
-from sickbay.trials.compare import Course, compare
+from sickbay.record.reader import Record
+from sickbay.trials.compare import Course, compare, compare_waiting
 from sickbay.trials.levels import compare_levels, falling
 
 Floats = NDArray[np.float64]
@@ -151,3 +152,26 @@ def test_verdicts(untreated: Course, treated: Course, known: dict[str, bool], ef
     outcome = compare(untreated, treated, **known)
     assert outcome.effect == effect, outcome.text
     assert outcome.text
+
+
+def test_what_is_left_out_is_no_longer_in_the_loss() -> None:
+    t = np.arange(200) / 200
+    untreated, treated = course(1 + np.exp(-5 * t)), course(0.3 + np.exp(-5 * t))
+    assert compare(untreated, treated, gone=True).effect == "CURED"
+    assert compare(untreated, treated, eased=True, gone=True).effect == "HELPED"
+    assert compare(untreated, treated, eased=True, gone=False).effect == "INCONCLUSIVE"
+    seen = [course(c.loss.values, accuracy=(0.5, a)) for c, a in ((untreated, 0.6), (treated, 0.8))]
+    assert compare(*seen, eased=True, gone=True).effect == "CURED", "validation tells"
+
+
+def waits(values: object) -> Record:
+    return Record(all_series={"time/data": series(values, "time/data")})
+
+
+def test_workers_that_deliver_together_halve_the_waiting() -> None:
+    """Every other step waits for nothing; with one step more or less a median would say all or nothing."""
+    alone = waits(np.full(101, 0.1))
+    assert compare_waiting(alone, waits(np.tile([0.11, 0.0], 51)[:101]), None).effect == "HELPED"
+    assert compare_waiting(alone, waits(np.full(101, 0.09)), None).effect == "INCONCLUSIVE"
+    assert compare_waiting(alone, waits(np.full(101, 0.01)), True).effect == "CURED"
+    assert compare_waiting(alone, waits(np.full(101, 0.3)), None).effect == "HARMED"

@@ -99,7 +99,14 @@ def test_a_trial_reaches_what_the_run_broke_down_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "low", "high"), [(1e-3, "lr=x10", "lr=x0.1"), (2e-6, "lr=x100", "lr=x0.1"), (1e-9, "lr=x1000", "lr=x0.1"), (5.0, "lr=x10", "lr=x0.01")]
+    ("ratio", "low", "high"),
+    [
+        (1e-3, "lr=x10", "lr=x0.1"),
+        (4e-6, "lr=x100", "lr=x0.1"),
+        (2e-6, "lr=x1000", "lr=x0.1"),
+        (1e-9, "lr=x1000", "lr=x0.1"),
+        (5.0, "lr=x10", "lr=x0.01"),
+    ],
 )
 def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None:
     family = Family("update_ratio", ("w",), np.arange(3), np.full((3, 1), ratio))

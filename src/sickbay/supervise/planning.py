@@ -150,15 +150,19 @@ def cure_for(cause: str, record: Record) -> str | None:
 
 
 def _dosed(declared: str, record: Record) -> str:
-    """A tenth, or tenfold, unless the weights' own updates ask for more: they move by about 1e-3 of the weights where training goes well,
-    and by no more than 1e-2 (CATALOGUE)."""
-    ratios = record.family("update_ratio").values
+    """A tenth, or tenfold, unless the weights' own updates ask for more: they move by about 1e-3 of the weights where training goes well, and by no more
+    than 1e-2 (CATALOGUE). In a short run 1e-3 is too little to be seen: the weights must be able to move by their own size before it ends.
+
+    Counted are the updates of the second half: the first ones of Adam and RMSprop are up to ten times what follows."""
+    family = record.family("update_ratio")
+    ratios = family.values[len(family.steps) // 2 :]
     known = ratios[np.isfinite(ratios) & (ratios > 0)]
     if not len(known):
         return declared
     typical = float(np.median(known))
     if declared == "lr=x10":
-        return f"lr=x{10 ** min(3, max(1, math.floor(math.log10(1e-3 / typical))))}"
+        wanted = min(max(1e-3, 1 / record.facts.run.steps), 1e-2) if record.facts.run.steps else 1e-3
+        return f"lr=x{10 ** min(3, max(1, round(math.log10(wanted / typical))))}"
     return f"lr=x{10.0 ** max(-3, min(-1, math.ceil(math.log10(1e-2 / typical)))):g}"
 
 

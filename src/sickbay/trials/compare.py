@@ -85,12 +85,13 @@ def compare(
     treated: Course,
     *,
     redefined: bool = False,
+    eased: bool = False,
     gone: bool | None = None,
     well: bool = False,
     others: Sequence[tuple[Course, Course]] = (),
 ) -> Outcome:
     """`gone`: the cause's evidence was in the untreated record and is not in the treated one; None if it never was. `well`: nothing else is firmly
-    suspected in the treated run. `redefined`: the treatment computes the loss otherwise. `others`: the same two ways with other seeds, in pairs."""
+    suspected in the treated run. `redefined`: the treatment computes the loss otherwise. `eased`: it leaves out what is hard to learn. `others`: the same two ways with other seeds, in pairs."""
     if gone is False and _identical(untreated, treated):
         return Outcome("INCONCLUSIVE", "nothing is different, not even in the last digit: the treatment does not take hold of this script")
     ended = _endings(untreated, treated, gone)
@@ -101,7 +102,7 @@ def compare(
         levels = combine([levels, *(_levels(a, b, redefined) for a, b in others)])
     rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
-    better = levels.relation == "lower" or (rated is not None and rated[0] > 0)
+    better = (levels.relation == "lower" and not eased) or (rated is not None and rated[0] > 0)
     worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
     if redefined:  # another loss may fall less, and trade accuracy for what it is there for (rare classes): it is worse if it does not fall
         worse = levels.relation == "higher" and not _falls(treated)

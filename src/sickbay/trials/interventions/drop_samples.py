@@ -10,7 +10,9 @@ from sickbay.trials.registry import intervention
 from sickbay.trials.values import indices
 
 
-@intervention("leave these samples out of training, by their place in the data set: drop-samples=3,17", parse=indices, label="samples {} left out")
+@intervention(
+    "leave these samples out of training, by their place in the data set: drop-samples=3,17", parse=indices, label="samples {} left out", eases=True
+)
 def drop_samples(control: Control, doomed: frozenset[int]) -> None:
     import torch
 
