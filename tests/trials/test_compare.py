@@ -164,6 +164,13 @@ def test_what_is_left_out_is_no_longer_in_the_loss() -> None:
     assert compare(*seen, eased=True, gone=True).effect == "CURED", "validation tells"
 
 
+def test_evidence_that_is_gone_from_a_run_that_went_wild_is_no_help() -> None:
+    rng = np.random.default_rng(0)
+    flat, wild = course(np.full(120, 0.81)), course(0.8 * np.exp(1.2 * np.abs(rng.normal(size=120)) + np.linspace(0, 1, 120)))
+    assert compare(flat, wild, gone=True).effect in ("INCONCLUSIVE", "HARMED")
+    assert compare(flat, course(np.full(120, 0.81) + 0.01 * rng.random(120)), gone=True).effect == "HELPED"
+
+
 def waits(values: object) -> Record:
     return Record(all_series={"time/data": series(values, "time/data")})
 

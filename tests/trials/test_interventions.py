@@ -242,6 +242,9 @@ with torch.no_grad():
     assert not names["model"].training
     assert not treated("lr=x1", text.replace("MODE", ""))[1]["same"]
     assert treated("eval-mode", text.replace("MODE", ""))[1]["same"]
+    always = text.replace("MODE", "plain, model = model, lambda x: F.dropout(plain(x), 0.5)\nplain.eval()")
+    assert not treated("lr=x1", always)[1]["same"]
+    assert treated("eval-mode", always)[1]["same"], "a function is not told the mode"
 
 
 def test_inputs_are_standardised(treated: Treated) -> None:

@@ -26,6 +26,8 @@ from sickbay.trials.levels import FEWEST, Levels, combine, compare_levels, start
 STANDARD_ERRORS = 3.0
 FASTER = 0.7
 """Two workers make batches in half the time at best; a busy machine takes some of that back."""
+ABOUT_THE_SAME = 0.4
+"""A loss that is half as high again (e^0.4 = 1.5) is no good outcome, even where noise keeps it from being called worse."""
 LONGER = 1.5
 """A run that breaks down this many times later than before is better off, if not well."""
 
@@ -142,7 +144,7 @@ def _effect(levels: Levels, better: bool, worse: bool, gone: bool | None, well: 
         # A loss that is computed otherwise may be higher and still be the better one.
         return "INCONCLUSIVE" if redefined else "HARMED"
     if gone:
-        return "HELPED"
+        return "HELPED" if redefined or levels.effect > -ABOUT_THE_SAME else "INCONCLUSIVE"
     return "NO EFFECT" if levels.relation == "same" else "INCONCLUSIVE"
 
 
