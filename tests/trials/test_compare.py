@@ -171,6 +171,15 @@ def test_evidence_that_is_gone_from_a_run_that_went_wild_is_no_help() -> None:
     assert compare(flat, course(np.full(120, 0.81) + 0.01 * rng.random(120)), gone=True).effect == "HELPED"
 
 
+def test_a_validation_loss_tells_what_an_accuracy_is_too_coarse_for() -> None:
+    flat = np.full(100, 0.1)
+    before, after = course(flat, accuracy=(0.9, 0.94), evaluation=(0.4, 0.4)), course(flat, accuracy=(0.9, 0.95), evaluation=(0.4, 0.2))
+    assert compare(before, after, gone=False).effect == "HELPED"
+    assert compare(after, before, gone=False).effect == "NO EFFECT", "the accuracy is as good"
+    worse = course(flat, accuracy=(0.9, 0.7), evaluation=(0.4, 0.2))
+    assert compare(before, worse, gone=False).effect == "HARMED"
+
+
 def waits(values: object) -> Record:
     return Record(all_series={"time/data": series(values, "time/data")})
 

@@ -201,9 +201,12 @@ def test_the_last_activation_is_skipped(treated: Treated) -> None:
 
 def test_the_target_is_reshaped(treated: Treated) -> None:
     right, _ = treated("lr=x1", REGRESSION)
-    for call in ("F.mse_loss(model(x), y)", "((model(x) - y) ** 2).mean()", "(y - model(x)).pow(2).mean()"):
+    summed = "(model(x) - (y + 0 * model(x).detach())).pow(2).mean()"
+    for call in ("F.mse_loss(model(x), y)", "((model(x) - y) ** 2).mean()", "(y - model(x)).pow(2).mean()", summed):
         text = REGRESSION.replace("F.mse_loss(model(x).squeeze(-1), y)", call)
         assert losses(treated("reshape-target", text)[0]) == pytest.approx(losses(right), abs=1e-5), call
+    pairs = REGRESSION.replace("F.mse_loss(model(x).squeeze(-1), y)", "((model(x) - model(x).T) - (y[:, None] - y[None])).pow(2).mean()")
+    assert losses(treated("reshape-target", pairs)[0]) == losses(treated("lr=x1", pairs)[0]), "pairs are meant"
 
 
 def test_parameters_are_added_unfrozen_and_told_apart(treated: Treated) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from sickbay.causes.evidence import hint, proof, strong
 from sickbay.conclude import fold, with_trials
-from sickbay.facts import DataProbe, Facts, Layer, Loader, Model, Run, Suspects
+from sickbay.facts import DataProbe, Facts, InputScale, Layer, Loader, Model, Run, Suspects
 from sickbay.nouns import Effect, Evidence, Family, Fix, Series, Sign, Suspicion, Trial
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -133,4 +133,7 @@ def test_what_nothing_would_take_hold_of_is_not_tried() -> None:
     assert cure_for("symmetric-init", Record()) is None, "no weights were seen"
     assert cure_for("symmetric-init", Record(facts=Facts(run=Run(backwards=5)))) == "reinit", "a script of plain tensors"
     assert cure_for("unshuffled-data", Record()) is None, "a script without a loader"
+    words, pixels = (Record(facts=Facts(models=(Model(name="Net"),), inputs=(InputScale(dtype=d),))) for d in ("int64", "float32"))
+    assert cure_for("train-val-mismatch", words) is None, "numbers of words"
+    assert cure_for("train-val-mismatch", pixels) == "match-evaluation-input"
     assert cure_for("symmetric-init", Record(facts=Facts(models=(Model(name="Net"),)))) == "reinit"

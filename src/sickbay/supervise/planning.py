@@ -22,6 +22,7 @@ STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.0
 AT_MODELS = frozenset({"unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
 AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
 """Treatments that take hold of modules that are called, and of loaders."""
+ON_QUANTITIES = frozenset({"standardise-input", "match-evaluation-input"})
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
 BUDGET_RUNS = 2.0
@@ -123,6 +124,8 @@ def cure_for(cause: str, record: Record) -> str | None:
     declared = catalogue()[cause].cure
     if (declared in AT_MODELS and not record.facts.models) or (declared in AT_LOADERS and not record.facts.loaders):
         return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
+    if declared in ON_QUANTITIES and record.facts.inputs and not any("float" in entered.dtype for entered in record.facts.inputs):
+        return None  # numbers of words have no mean and spread to bring to anything
     if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
         return None  # no weights were seen
     if declared == "drop-samples":

@@ -102,7 +102,7 @@ def compare(
     levels = _levels(untreated, treated, redefined)
     if others:
         levels = combine([levels, *(_levels(a, b, redefined) for a, b in others)])
-    rated = _accuracy(untreated, treated) or _evaluated(untreated, treated, redefined)
+    rated = _rated(untreated, treated, redefined)
     told = f"{_told(untreated, treated)}{rated[1] if rated else ''}"
     better = (levels.relation == "lower" and not eased) or (rated is not None and rated[0] > 0)
     worse = rated[0] < 0 if rated is not None and rated[0] else levels.relation == "higher"
@@ -200,6 +200,14 @@ def _apart(levels: Levels) -> str:
 def _last(series: Series) -> float | None:
     values = series.values[np.isfinite(series.values)]
     return float(values[-1]) if len(values) else None
+
+
+def _rated(untreated: Course, treated: Course, redefined: bool) -> tuple[int, str] | None:
+    """By what validation shows: its accuracy, or where that is not known, or too coarse to tell and the loss says better, its loss."""
+    accuracy, loss = _accuracy(untreated, treated), _evaluated(untreated, treated, redefined)
+    if accuracy is None or loss is None:
+        return accuracy or loss
+    return (1, accuracy[1] + loss[1]) if accuracy[0] == 0 and loss[0] > 0 else accuracy
 
 
 def _accuracy(untreated: Course, treated: Course) -> tuple[int, str] | None:
