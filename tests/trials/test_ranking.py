@@ -49,6 +49,15 @@ def test_a_cure_in_vain_goes_below_the_others() -> None:
     assert ranked([proven], trial("p", "NO EFFECT")) == ["p"], "a proof stays a proof"
 
 
+def test_what_helped_goes_before_what_said_nothing() -> None:
+    first, second = suspicion("a", strong("s"), strong("t"), strong("u")), suspicion("b", strong("s"), strong("t"))
+    assert ranked([first, second]) == ["a", "b"]
+    assert ranked([first, second], trial("a", "INCONCLUSIVE"), trial("b", "HELPED")) == ["b", "a"]
+    assert ranked([first, second], trial("a", "HELPED"), trial("b", "CURED")) == ["b", "a"]
+    proven = suspicion("p", proof("x"), certainty="proven")
+    assert ranked([proven, second], trial("b", "HELPED")) == ["p", "b"], "a proof is more than a trial that helped"
+
+
 def test_what_did_not_help_explains_nothing_that_did() -> None:
     root, below = suspicion("a", strong("s"), strong("t"), explains={"b"}), suspicion("b", strong("s"))
     assert ranked([root, below]) == ["a"]
