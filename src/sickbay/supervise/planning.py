@@ -23,6 +23,8 @@ AT_MODELS = frozenset({"unfreeze", "standardise-input", "match-evaluation-input"
 AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
 """Treatments that take hold of modules that are called, and of loaders."""
 ON_QUANTITIES = frozenset({"standardise-input", "match-evaluation-input"})
+TOUCHED = 0.25
+"""Share of the batches: the median of a block of steps stays where it is as long as fewer than half of them are changed."""
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
 BUDGET_RUNS = 2.0
@@ -191,3 +193,11 @@ def _bare_layers(record: Record) -> list[str]:
     """Layers whose output goes into the next one as it is."""
     found = [name for loss in record.facts.losses for m in loss.linear_maps for name in m.follows]
     return list(dict.fromkeys(name.rpartition(".")[0] for name in found if "." in name))
+
+
+def eases(planned: Planned, record: Record) -> bool:
+    """Whether samples are left out of so many batches that the training loss is lower for that alone. Medians forgive what touches few batches."""
+    left_out = sum(len(t.value[0]) for t in planned.treatments if t.intervention.eases)
+    loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    batches = loader.samples / loader.batch_size if loader is not None and loader.samples and loader.batch_size else 1.0
+    return left_out > TOUCHED * batches

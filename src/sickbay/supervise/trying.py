@@ -22,7 +22,7 @@ from sickbay.observe.bootstrap import UNTREATED
 from sickbay.runs import RunInfo, bootstrap_errors, new_run, open_run, write_atomically
 from sickbay.signs import read_signs
 from sickbay.supervise.jobs import make_job
-from sickbay.supervise.planning import STRONGER, Plan, Planned
+from sickbay.supervise.planning import STRONGER, Plan, Planned, eases
 from sickbay.supervise.replay import SEEDED
 from sickbay.trials.compare import Course, Outcome, comparable, compare, compare_waiting, course_of
 from sickbay.trials.ground import FENCED_FILE
@@ -42,8 +42,6 @@ LONGEST_NAME = 60
 """Of a trial's folder: a list of samples to leave out is longer than file systems allow."""
 MORE_SEEDS = 4
 """Besides the script's own: the noise of a mean of five is less than half that of one."""
-TOUCHED = 0.25
-"""Share of the batches: the median of a block of steps stays where it is as long as fewer than half of them are changed."""
 WORTHWHILE = 0.5
 """Share of a trial for which there must be time if it is to begin."""
 SLACK = 5.0
@@ -224,14 +222,6 @@ def forget(folder: Path) -> None:
     """Before new trials: what earlier ones left."""
     shutil.rmtree(folder / TRIALS_FOLDER, ignore_errors=True)
     (folder / TRIALS_FILE).unlink(missing_ok=True)
-
-
-def eases(planned: Planned, record: Record) -> bool:
-    """Whether samples are left out of so many batches that the training loss is lower for that alone. Medians forgive what touches few batches."""
-    left_out = sum(len(t.value[0]) for t in planned.treatments if t.intervention.eases)
-    loader = next((x for x in record.facts.loaders if x.role == "train"), None)
-    batches = loader.samples / loader.batch_size if loader is not None and loader.samples and loader.batch_size else 1.0
-    return left_out > TOUCHED * batches
 
 
 def is_seeded(record: Record) -> bool:
