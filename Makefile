@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check pytest ward ward-sample bench docs build clean setup
+.PHONY: help demo test check pytest ward ward-sample ward-trials bench docs build clean setup
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ ward-sample: $(VENV)/.ready
 	@echo "==> ward, $(SAMPLE) per cause"
 	@$(BIN)/python ward/scoreboard.py --jobs $(JOBS) --exact --sample $(SAMPLE) $(GATES)
 
+ward-trials: $(VENV)/.ready ## patients of every cause with a cure, with trials: who is cured, wrong suspicions demoted, time
+	@$(BIN)/python ward/trials_board.py $(WARD)
+
 bench: $(VENV)/.ready $(VENV)/.peers ## what watching costs, against the tools people use now
 	@$(BIN)/python -m bench $(BENCH)
 
@@ -61,7 +64,7 @@ build: $(VENV)/.ready ## wheel and sdist into dist/
 setup: $(VENV)/.frameworks $(VENV)/.browser ## only set up
 
 clean: ## remove everything that make made, and nothing else
-	rm -rf $(VENV) dist build node_modules docs/reference/causes ward/results.json bench/results.json
+	rm -rf $(VENV) dist build node_modules docs/reference/causes ward/results.json ward/trials-results.json bench/results.json
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis src/sickbay/report/assets/uPlot.*
 	find src tests ward bench docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -22,7 +22,8 @@ other stays; when both do (or neither), the better ranked one. What evaluation s
 whatever is found before it.
 
 Trials: a cure that was tried is a line of the ledger too: CURED is strong, HELPED a hint, NO EFFECT and HARMED are against. A firm suspicion whose cure
-did nothing ranks below every other firm one and absorbs none whose trial went better; CURED goes before untried at the same certainty.
+did nothing ranks below every other firm one and absorbs none whose trial went better; at the same certainty CURED goes first, then HELPED, then what was
+not tried or not told by its trial.
 
 The verdict is `sick` only if the best root cause is proven or likely. A healthy run is called healthy, with its numbers.
 """
@@ -51,6 +52,7 @@ PROVEN, LIKELY, POSSIBLE = 0.95, 0.6, 0.3
 TRIED: dict[Effect, EvidenceKind] = {"CURED": "strong", "HELPED": "hint", "NO EFFECT": "against", "HARMED": "against"}
 """What a trial's outcome is in the ledger of the cause whose cure was tried; INCONCLUSIVE is nothing."""
 EFFECTS: tuple[Effect, ...] = ("CURED", "HELPED", "INCONCLUSIVE", "NO EFFECT", "HARMED")
+GOOD: tuple[Effect, ...] = ("CURED", "HELPED")
 CERTAINTIES: tuple[Certainty, ...] = ("proven", "likely", "possible")
 MOST_CAUSES = 3
 UNTRIED = NotChecked("whether a cure helps", "no trial was run")
@@ -159,14 +161,14 @@ def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | Non
 # -- all causes -----------------------------------------------------------------------------------------------------
 
 
-def rank(s: Suspicion) -> tuple[bool, bool, int, bool, bool, int, float, str]:
+def rank(s: Suspicion) -> tuple[bool, bool, int, bool, int, int, float, str]:
     """Sort key: best first."""
     return (
         s.certainty == "possible",
         _in_vain(s),
         CERTAINTIES.index(s.certainty),
         not any(map(killed_the_run, s.evidence)),
-        not _cured(s),
+        _tried_well(s),
         LEVELS.index(s.level),
         -s.confidence,
         s.code,
@@ -176,6 +178,11 @@ def rank(s: Suspicion) -> tuple[bool, bool, int, bool, bool, int, float, str]:
 def _in_vain(s: Suspicion) -> bool:
     """Its cure was tried and did nothing, or harm."""
     return s.trial is not None and s.trial.effect in ("NO EFFECT", "HARMED")
+
+
+def _tried_well(s: Suspicion) -> int:
+    """0 for CURED, 1 for HELPED, 2 for all else."""
+    return GOOD.index(s.trial.effect) if s.trial is not None and s.trial.effect in GOOD else len(GOOD)
 
 
 def fold(suspicions: Iterable[Suspicion], signs: Signs) -> list[Suspicion]:

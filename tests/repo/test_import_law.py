@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "report": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "rich", "jinja2", "markupsafe"})),
     "observe": (BASE | {"record"}, frozenset({"numpy", "torch"})),
     "exams": (BASE | {"record", "observe"}, frozenset({"numpy", "torch"})),
-    "trials": (BASE | {"record", "observe", "exams"}, frozenset({"numpy", "torch", "msgspec", "safetensors"})),
+    "trials": (BASE | {"record", "observe", "exams"}, frozenset({"h5py", "numpy", "torch", "msgspec", "safetensors"})),
     "testing": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
 }
 WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "scans", "supervise", "web", "integrations"})

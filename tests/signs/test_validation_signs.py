@@ -46,6 +46,11 @@ def test_noisy_validation_without_trend_is_no_rise(seed: int) -> None:
     assert "val-rising" not in names(run(values))
 
 
+def test_losses_that_are_zero_throughout_are_no_rise() -> None:
+    """Cross-entropy over one column is always 0."""
+    assert "val-rising" not in names(run(np.zeros(len(EVALS)), train=np.zeros(400)))
+
+
 def test_rising_with_a_training_loss_that_rises_too_is_not_memorising() -> None:
     assert "val-rising" not in names(run(turned(0.8, 1.6), train=np.linspace(1.0, 1.2, 400)))
 

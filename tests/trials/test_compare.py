@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sickbay.nouns import Series
-from sickbay.trials.compare import Course, compare
+from sickbay.record.reader import Record
+from sickbay.trials.compare import Course, compare, compare_waiting
 from sickbay.trials.levels import compare_levels, falling
 
 Floats = NDArray[np.float64]
@@ -151,3 +152,42 @@ def test_verdicts(untreated: Course, treated: Course, known: dict[str, bool], ef
     outcome = compare(untreated, treated, **known)
     assert outcome.effect == effect, outcome.text
     assert outcome.text
+
+
+def test_what_is_left_out_is_no_longer_in_the_loss() -> None:
+    t = np.arange(200) / 200
+    untreated, treated = course(1 + np.exp(-5 * t)), course(0.3 + np.exp(-5 * t))
+    assert compare(untreated, treated, gone=True).effect == "CURED"
+    assert compare(untreated, treated, eased=True, gone=True).effect == "HELPED"
+    assert compare(untreated, treated, eased=True, gone=False).effect == "INCONCLUSIVE"
+    seen = [course(c.loss.values, accuracy=(0.5, a)) for c, a in ((untreated, 0.6), (treated, 0.8))]
+    assert compare(*seen, eased=True, gone=True).effect == "CURED", "validation tells"
+
+
+def test_evidence_that_is_gone_from_a_run_that_went_wild_is_no_help() -> None:
+    rng = np.random.default_rng(0)
+    flat, wild = course(np.full(120, 0.81)), course(0.8 * np.exp(1.2 * np.abs(rng.normal(size=120)) + np.linspace(0, 1, 120)))
+    assert compare(flat, wild, gone=True).effect in ("INCONCLUSIVE", "HARMED")
+    assert compare(flat, course(np.full(120, 0.81) + 0.01 * rng.random(120)), gone=True).effect == "HELPED"
+
+
+def test_a_validation_loss_tells_what_an_accuracy_is_too_coarse_for() -> None:
+    flat = np.full(100, 0.1)
+    before, after = course(flat, accuracy=(0.9, 0.94), evaluation=(0.4, 0.4)), course(flat, accuracy=(0.9, 0.95), evaluation=(0.4, 0.2))
+    assert compare(before, after, gone=False).effect == "HELPED"
+    assert compare(after, before, gone=False).effect == "NO EFFECT", "the accuracy is as good"
+    worse = course(flat, accuracy=(0.9, 0.7), evaluation=(0.4, 0.2))
+    assert compare(before, worse, gone=False).effect == "HARMED"
+
+
+def waits(values: object) -> Record:
+    return Record(all_series={"time/data": series(values, "time/data")})
+
+
+def test_workers_that_deliver_together_halve_the_waiting() -> None:
+    """Every other step waits for nothing; with one step more or less a median would say all or nothing."""
+    alone = waits(np.full(101, 0.1))
+    assert compare_waiting(alone, waits(np.tile([0.11, 0.0], 51)[:101]), None).effect == "HELPED"
+    assert compare_waiting(alone, waits(np.full(101, 0.09)), None).effect == "INCONCLUSIVE"
+    assert compare_waiting(alone, waits(np.full(101, 0.01)), True).effect == "CURED"
+    assert compare_waiting(alone, waits(np.full(101, 0.3)), None).effect == "HARMED"

@@ -45,6 +45,15 @@ except FileExistsError:
     pass
 else:
     raise AssertionError
+open("fresh.txt", "x").close()
+for already in ("script.py", "fresh.txt"):
+    try:
+        open(already, "x")
+    except FileExistsError:
+        pass
+    else:
+        raise AssertionError
+os.remove("fresh.txt")
 try:
     open("no/such/folder.txt", "w")
 except FileNotFoundError:
@@ -78,26 +87,111 @@ with tempfile.NamedTemporaryFile("w") as f:
 print("all of it")
 """
 
+HDF5 = """
+import h5py, os
+
+class Plainly:
+    def wrap(self, holder, name, around):
+        setattr(holder, name, around(getattr(holder, name)))
+
+fence.after_torch(Plainly())
+with h5py.File("there.h5") as f:
+    assert f["x"][()] == 1
+with h5py.File("there.h5", "a") as f:
+    f["y"] = 2
+with h5py.File("there.h5", "r") as f:
+    assert sorted(f) == ["x", "y"]
+with h5py.File("there.h5", "w") as f:
+    assert not list(f)
+for mode in ("w-", "x"):
+    try:
+        h5py.File("there.h5", mode)
+    except FileExistsError:
+        pass
+    else:
+        raise AssertionError
+with h5py.File(name="new.h5", mode="x") as f:
+    f["z"] = 3
+assert os.path.exists("new.h5")
+print("all of it")
+"""
+NETWORK = """
+import errno, socket, threading, urllib.error, urllib.request
+
+ELSEWHERE = "192.0.2.1"  # an address that is nobody's: RFC 5737
+def refused(call):
+    try:
+        call()
+    except OSError as e:
+        return e.errno == errno.ENETUNREACH and "SICKBAY_NETWORK=1" in str(e)
+
+assert refused(lambda: socket.create_connection((ELSEWHERE, 443), timeout=0.2))
+assert refused(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", (ELSEWHERE, 8125)))
+try:
+    urllib.request.urlopen(urllib.request.Request(f"http://{ELSEWHERE}/hook", b"done"), timeout=0.2)
+except urllib.error.URLError as e:
+    assert e.reason.errno == errno.ENETUNREACH
+server = socket.create_server(("127.0.0.1", 0))
+own = socket.create_connection(("localhost", server.getsockname()[1]))
+own.sendall(b"x")
+assert server.accept()[0].recv(1) == b"x"
+left, right = socket.socketpair()
+left.sendall(b"y")
+assert right.recv(1) == b"y"
+print("all of it")
+"""
+
 
 def tree(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): p.read_text(errors="replace") if p.is_file() else "" for p in sorted(folder.rglob("*"))}
 
 
-def test_files_of_every_kind(tmp_path: Path) -> None:
+def fenced(tmp_path: Path, script: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """How the script ended behind a fence, in `tmp_path / "project"`, and what it was told to be kept from."""
     folder, scratch, run = (tmp_path / name for name in ("project", "scratch", "run"))
-    for each in (folder / "existing", scratch / "tmp", run):
-        each.mkdir(parents=True)
+    for each in (folder, scratch / "tmp", run):
+        each.mkdir(parents=True, exist_ok=True)
+    (folder / "script.py").write_text(PUT_UP + script)
+    source = str(Path(sickbay.__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": path, "TMPDIR": str(scratch / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"} | variables
+    done = subprocess.run(
+        [sys.executable, "script.py", str(scratch), str(run)], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    told = run / FENCED_FILE
+    return done, told.read_text().splitlines() if told.exists() else []
+
+
+def test_files_of_every_kind(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (folder / "existing").mkdir(parents=True)
     (folder / "kept.txt").write_text("as it was")
     (folder / "existing" / "old.txt").write_text("old")
     (folder / "script.py").write_text(PUT_UP + WRITES)
     before = tree(folder)
-    source = str(Path(sickbay.__file__).resolve().parents[1])
-    environment = os.environ | {"PYTHONPATH": source, "TMPDIR": str(scratch / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "script.py", str(scratch), str(run)], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    done, told = fenced(tmp_path, WRITES)
     assert (done.returncode, done.stdout) == (0, "all of it\n"), done.stderr
     assert tree(folder) == before
-    told = (run / FENCED_FILE).read_text().splitlines()
     assert str(folder / "log.csv") in told and str(folder / "existing" / "old.txt") in told
     assert len(told) == len(set(told))
+
+
+def test_hdf5(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with h5py.File(folder / "there.h5", "w") as f:
+        f["x"] = 1
+    before = (folder / "there.h5").read_bytes()
+    done, told = fenced(tmp_path, HDF5)
+    assert (done.returncode, done.stdout) == (0, "all of it\n"), done.stderr
+    assert sorted(p.name for p in folder.iterdir()) == ["script.py", "there.h5"] and (folder / "there.h5").read_bytes() == before
+    assert told == [str(folder / "there.h5"), str(folder / "new.h5")]
+
+
+def test_other_machines_are_not_reached(tmp_path: Path) -> None:
+    done, told = fenced(tmp_path, NETWORK)
+    assert (done.returncode, done.stdout) == (0, "all of it\n"), done.stderr
+    assert told == ["network: 192.0.2.1:443", "network: 192.0.2.1:8125", "network: 192.0.2.1:80"]
+    done, told = fenced(tmp_path / "allowed", "import socket\nprint(socket.socket.connect.__qualname__)", SICKBAY_NETWORK="1")
+    assert done.stdout == "socket.connect\n" and told == [], done.stderr

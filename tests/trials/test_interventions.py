@@ -201,9 +201,12 @@ def test_the_last_activation_is_skipped(treated: Treated) -> None:
 
 def test_the_target_is_reshaped(treated: Treated) -> None:
     right, _ = treated("lr=x1", REGRESSION)
-    for call in ("F.mse_loss(model(x), y)", "((model(x) - y) ** 2).mean()", "(y - model(x)).pow(2).mean()"):
+    summed = "(model(x) - (y + 0 * model(x).detach())).pow(2).mean()"
+    for call in ("F.mse_loss(model(x), y)", "((model(x) - y) ** 2).mean()", "(y - model(x)).pow(2).mean()", summed):
         text = REGRESSION.replace("F.mse_loss(model(x).squeeze(-1), y)", call)
         assert losses(treated("reshape-target", text)[0]) == pytest.approx(losses(right), abs=1e-5), call
+    pairs = REGRESSION.replace("F.mse_loss(model(x).squeeze(-1), y)", "((model(x) - model(x).T) - (y[:, None] - y[None])).pow(2).mean()")
+    assert losses(treated("reshape-target", pairs)[0]) == losses(treated("lr=x1", pairs)[0]), "pairs are meant"
 
 
 def test_parameters_are_added_unfrozen_and_told_apart(treated: Treated) -> None:
@@ -242,6 +245,9 @@ with torch.no_grad():
     assert not names["model"].training
     assert not treated("lr=x1", text.replace("MODE", ""))[1]["same"]
     assert treated("eval-mode", text.replace("MODE", ""))[1]["same"]
+    always = text.replace("MODE", "plain, model = model, lambda x: F.dropout(plain(x), 0.5)\nplain.eval()")
+    assert not treated("lr=x1", always)[1]["same"]
+    assert treated("eval-mode", always)[1]["same"], "a function is not told the mode"
 
 
 def test_inputs_are_standardised(treated: Treated) -> None:
@@ -302,6 +308,65 @@ for step in range(3):
     for treatment, kind in (("normalise-before-activation", "Tanh()"), ("relu-and-normalisation", "Sigmoid()"), ("group-norm", "BatchNorm1d(8)")):
         text = deep.replace("KIND()", kind)
         assert losses(treated(treatment, text)[0]) != losses(treated("lr=x1", text)[0]), treatment
+
+
+RECALL = f"""
+x = torch.randn(64, 30, 3); y = (x[:, 0, 0] > 0).long()
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.RNN(3, 16, batch_first=True), nn.Linear(16, 2)
+    def forward(self, x):
+        outputs, last = self.rnn(x)
+        assert outputs.shape == (64, 30, 16) and last.shape == (1, 64, 16)
+        return self.out(outputs[:, -1])
+model = Reader()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+for step in range(40):
+    loss = F.cross_entropy(model(x), y)
+{LOOP}
+after = torch.rand(1).item()
+"""
+
+
+def test_a_recurrent_layer_is_given_a_memory(treated: Treated) -> None:
+    _, untouched = treated("lr=x1", RECALL)
+    gated, names = treated("gated-recurrence", RECALL)
+    assert names["model"].rnn.weight_ih_l0.shape == (4 * 16, 3), "four gates"
+    assert losses(gated)[-1] < 0.5 * losses(gated)[0]
+    assert names["after"] == untouched["after"], "the script's own random numbers are the same"
+
+
+def test_classes_that_are_fitted_as_numbers_have_an_output_each(treated: Treated) -> None:
+    text = f"""
+{CLASSES.replace("96", "400")}
+y = y * 3  # 0, 3 and 6
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+for step in range(150):
+    loss = F.mse_loss(model(x).squeeze(1), y.float())
+{LOOP}
+with torch.no_grad():
+    right = (model(x).squeeze(1).round() == y).float().mean().item()
+"""
+    record, names = treated("right-loss", text)
+    assert names["right"] > 0.95, "the script's own rounding finds the class"
+    assert record.series("loss/train").values[-1] < 0.2
+    assert treated("lr=x1", text)[1]["right"] < 0.9
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy_with_logits", "cross_entropy"])
+def test_quantities_that_are_taken_for_probabilities_are_fitted(treated: Treated, loss: str) -> None:
+    text = f"""
+x = torch.randn(64, 4); y = 3 * x[:, :2] - 1
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    loss = F.LOSS(model(x), y)
+{LOOP}
+"""
+    fitted, _ = treated("lr=x1", text.replace("LOSS", "mse_loss"))
+    assert losses(treated("right-loss", text.replace("LOSS", loss))[0]) == losses(fitted)
 
 
 def test_regularisers_go_off(treated: Treated) -> None:

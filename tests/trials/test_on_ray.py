@@ -18,6 +18,7 @@ from sickbay.cli.options import runner_for
 from sickbay.errors import UsageError
 from sickbay.supervise import on_ray
 from sickbay.trials.runner import Job
+from sickbay.trials.storage import load_trials
 from trials.test_trying import SOFTMAX, files
 
 KILLED_ONCE = """
@@ -71,6 +72,41 @@ def test_endings(cluster: Any, tmp_path: Path) -> None:
     assert "no folder" in done["absent"].trouble
     assert (tmp_path / "killed once" / "output.txt").read_text() == "second time\n"
     assert not list(tmp_path.rglob(on_ray.HOME_MARK))
+
+
+def test_a_worker_that_hangs_is_given_up(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice, and then its end is told; the job after it runs."""
+    monkeypatch.setattr(on_ray, "HANGS", 0.5)
+    monkeypatch.setattr(on_ray, "GRACE", 0.5)
+    work = cluster._task
+
+    def hang(job: Job) -> None:
+        import time
+
+        time.sleep(3600)
+
+    monkeypatch.setattr(cluster, "_task", cluster.ray.remote(hang).options(num_cpus=1, max_retries=0))
+    began = time.monotonic()
+    (done,) = cluster.run([job(tmp_path, "stuck", "print(1)", 0.5)])
+    assert (done.returncode, done.trouble) == (None, "its worker hung, and so did the one after it")
+    assert time.monotonic() - began < 30
+    monkeypatch.setattr(cluster, "_task", work)
+    (done,) = cluster.run([job(tmp_path, "after", "print(2)")])
+    assert (done.returncode, done.trouble) == (0, "")
+
+
+def test_a_treated_script_that_never_ends_is_reported(tmp_path: Path, sickbay: Sickbay) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'sickbay[ray]'")
+    stuck = "import os, time\n" + SOFTMAX + '\nif "SICKBAY_TRIAL" in os.environ:\n    time.sleep(3600)\n'
+    (tmp_path / "train.py").write_text(stuck)
+    assert sickbay("run", "--quiet", "--name", "run", "train.py").returncode == 0
+    began = time.monotonic()
+    done = sickbay("try", "run", "--on", "ray", "--treat", "lr=x0.5", "--budget-time", "10s", timeout=280)
+    assert done.returncode == 0, done.stderr
+    (trial,) = load_trials(tmp_path / ".sickbay/runs/run")
+    assert "(ended at its time limit)" in trial.text
+    assert time.monotonic() - began < 120, "the limit, and what it takes to start a cluster"
 
 
 def test_what_runs_is_ended_when_nobody_waits_any_more(cluster: Any, tmp_path: Path) -> None:

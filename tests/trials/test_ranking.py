@@ -11,7 +11,7 @@ import pytest
 
 from sickbay.causes.evidence import hint, proof, strong
 from sickbay.conclude import fold, with_trials
-from sickbay.facts import Facts, Model, Run
+from sickbay.facts import DataProbe, Facts, InputScale, Layer, Loader, Model, Run, Suspects
 from sickbay.nouns import Effect, Evidence, Family, Fix, Series, Sign, Suspicion, Trial
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -47,6 +47,15 @@ def test_a_cure_in_vain_goes_below_the_others() -> None:
     proven = suspicion("p", proof("x"), certainty="proven")
     assert ranked([proven, right], trial("p", "NO EFFECT"), trial("b", "CURED"))[0] == "b"
     assert ranked([proven], trial("p", "NO EFFECT")) == ["p"], "a proof stays a proof"
+
+
+def test_what_helped_goes_before_what_said_nothing() -> None:
+    first, second = suspicion("a", strong("s"), strong("t"), strong("u")), suspicion("b", strong("s"), strong("t"))
+    assert ranked([first, second]) == ["a", "b"]
+    assert ranked([first, second], trial("a", "INCONCLUSIVE"), trial("b", "HELPED")) == ["b", "a"]
+    assert ranked([first, second], trial("a", "HELPED"), trial("b", "CURED")) == ["b", "a"]
+    proven = suspicion("p", proof("x"), certainty="proven")
+    assert ranked([proven, second], trial("b", "HELPED")) == ["p", "b"], "a proof is more than a trial that helped"
 
 
 def test_what_did_not_help_explains_nothing_that_did() -> None:
@@ -99,7 +108,14 @@ def test_a_trial_reaches_what_the_run_broke_down_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "low", "high"), [(1e-3, "lr=x10", "lr=x0.1"), (2e-6, "lr=x100", "lr=x0.1"), (1e-9, "lr=x1000", "lr=x0.1"), (5.0, "lr=x10", "lr=x0.01")]
+    ("ratio", "low", "high"),
+    [
+        (1e-3, "lr=x10", "lr=x0.1"),
+        (4e-6, "lr=x100", "lr=x0.1"),
+        (2e-6, "lr=x1000", "lr=x0.1"),
+        (1e-9, "lr=x1000", "lr=x0.1"),
+        (5.0, "lr=x10", "lr=x0.01"),
+    ],
 )
 def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None:
     family = Family("update_ratio", ("w",), np.arange(3), np.full((3, 1), ratio))
@@ -107,8 +123,26 @@ def test_the_dose_follows_the_updates(ratio: float, low: str, high: str) -> None
     assert (cure_for("lr-too-low", known), cure_for("lr-too-high", known)) == (low, high)
 
 
+def test_each_cause_leaves_its_own_samples_out() -> None:
+    probe = DataProbe(suspects=Suspects(count=3, indices=(9, 2, 5)))
+    known = Record(facts=Facts(data_probe=probe, loaders=(Loader(index=0),)))
+    assert cure_for("label-noise", known) == "drop-samples=2,5,9"
+    assert cure_for("corrupt-samples", known) is None, "no sample made the loss jump"
+
+
+def test_a_plain_recurrent_layer_is_given_gates() -> None:
+    def of(kind: str) -> Record:
+        return Record(facts=Facts(models=(Model(name="Reader", layers=(Layer(name="rnn", kind=kind),)),)))
+
+    assert cure_for("vanishing-gradient", of("RNN")) == "gated-recurrence"
+    assert cure_for("vanishing-gradient", of("LSTM")) is None
+
+
 def test_what_nothing_would_take_hold_of_is_not_tried() -> None:
     assert cure_for("symmetric-init", Record()) is None, "no weights were seen"
     assert cure_for("symmetric-init", Record(facts=Facts(run=Run(backwards=5)))) == "reinit", "a script of plain tensors"
     assert cure_for("unshuffled-data", Record()) is None, "a script without a loader"
+    words, pixels = (Record(facts=Facts(models=(Model(name="Net"),), inputs=(InputScale(dtype=d),))) for d in ("int64", "float32"))
+    assert cure_for("train-val-mismatch", words) is None, "numbers of words"
+    assert cure_for("train-val-mismatch", pixels) == "match-evaluation-input"
     assert cure_for("symmetric-init", Record(facts=Facts(models=(Model(name="Net"),)))) == "reinit"

@@ -19,6 +19,7 @@ def test_several_treatments_and_values_with_commas() -> None:
 def test_labels_say_it_in_words() -> None:
     assert labels(parse("lr=x0.1,clip")) == "learning rate ×0.1 and gradients clipped at 1.0"
     assert parse("lr=0.01")[0].label == "learning rate 0.01"
+    assert parse("drop-samples=" + ",".join(map(str, range(100, 300))))[0].label == "samples 100,101,102,103,104... (200 in all) left out"
 
 
 @pytest.mark.parametrize(

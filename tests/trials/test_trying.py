@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from conftest import Sickbay
+from sickbay.facts import Facts, Loader
 from sickbay.record.reader import Record
 from sickbay.report.document import schema
 from sickbay.supervise import trying
-from sickbay.supervise.planning import Plan, Planned
+from sickbay.supervise.planning import Plan, Planned, eases
 from sickbay.testing import make_record
 from sickbay.trials.runner import Done, Job
 from sickbay.trials.storage import load_trials
@@ -169,3 +170,10 @@ def test_where_noise_hides_an_effect_more_seeds_are_run(tmp_path: Path, monkeypa
         assert len(asked) <= 1 + 2 * trying.MORE_SEEDS
         (last,) = more
         assert (last.effect, trial.results) == (effect, [last]) and "seeds" in last.text, last.text
+
+
+def test_many_samples_that_are_left_out_make_the_loss_lower_by_themselves() -> None:
+    loaded = Record(facts=Facts(loaders=(Loader(index=0, role="train", samples=1000, batch_size=50),)))
+    assert not eases(Planned("corrupt-samples", parse("drop-samples=3,17,40,99,123")), loaded), "five of twenty batches"
+    assert eases(Planned("label-noise", parse("drop-samples=3,17,40,99,123,200")), loaded)
+    assert not eases(Planned("lr-too-high", parse("lr=x0.1")), loaded)

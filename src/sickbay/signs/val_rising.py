@@ -63,7 +63,7 @@ def _small_rise(c: Comparison) -> Sign | None:
     since, best, last = values[turn:], float(values[turn]), float(np.median(values[-2:]))
     train = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
     rise = last - best
-    if len(since) < max(FEWEST, LASTING * len(values)) or rise < SMALL_RISE * best or train[1] > (1 - TRAIN_FALLS) * train[0]:
+    if rise <= 0 or len(since) < max(FEWEST, LASTING * len(values)) or rise < SMALL_RISE * best or train[1] > (1 - TRAIN_FALLS) * train[0]:
         return None
     if rise < OF_TRAINING * (train[0] - train[1]) or rise < 3 * noise(since) or _rank_correlation(since) < UNBROKEN:
         return None
@@ -94,7 +94,7 @@ def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train:
         name="val-rising",
         where=c.validation.name,
         steps=(int(steps[turn]), int(steps[-1])),
-        strength=share((last - best) / best, RISE_OF_BEST, 2.0),
+        strength=share((last - best) / max(best, 1e-12), RISE_OF_BEST, 2.0),
         numbers={
             "best": best,
             "best_step": float(steps[turn]),

@@ -8,6 +8,7 @@ must be found under the same path on every machine.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,8 @@ HOME_MARK = ".sent-from"
 HANGS = 30.0
 """Seconds beyond a job's time limit after which its worker, which would have ended it, counts as hung."""
 ATTEMPTS = 2
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+"""Ray writes its messages for terminals."""
 INSTALL = "Ray is not installed: install it with `pip install 'sickbay[ray]'`, or leave --on out"
 
 
@@ -165,7 +168,7 @@ def _emptied(folder: Path) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in COLOUR.sub("", str(error)).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__
 
 

@@ -22,6 +22,9 @@ STRONGER = {"leaky-relu": "lr=x0.1", "lr=x0.1": "lr=x0.01", "lr=x0.01": "lr=x0.0
 AT_MODELS = frozenset({"unfreeze", "standardise-input", "match-evaluation-input", "train-mode", "eval-mode", "insert-relu"})
 AT_LOADERS = frozenset({"shuffle", "re-iterate", "drop-samples", "workers=2"})
 """Treatments that take hold of modules that are called, and of loaders."""
+ON_QUANTITIES = frozenset({"standardise-input", "match-evaluation-input"})
+TOUCHED = 0.25
+"""Share of the batches: the median of a block of steps stays where it is as long as fewer than half of them are changed."""
 MOST = 4
 """Trials of one run, unless more are asked for by name."""
 BUDGET_RUNS = 2.0
@@ -123,17 +126,21 @@ def cure_for(cause: str, record: Record) -> str | None:
     declared = catalogue()[cause].cure
     if (declared in AT_MODELS and not record.facts.models) or (declared in AT_LOADERS and not record.facts.loaders):
         return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
+    if declared in ON_QUANTITIES and record.facts.inputs and not any("float" in entered.dtype for entered in record.facts.inputs):
+        return None  # numbers of words have no mean and spread to bring to anything
     if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
         return None  # no weights were seen
     if declared == "drop-samples":
-        samples = _broken_samples(record)
+        samples = _mislabelled(record) if cause == "label-noise" else _broken_samples(record)
         return f"drop-samples={','.join(map(str, samples))}" if samples else None
     if declared in ("lr=x0.1", "lr=x10"):
         return _dosed(declared, record)
     if declared == "leaky-relu" and any(s.numbers["at_start"] >= DEAD_AT_START for s in read_signs(record).named("dead-units")):
         return "reinit"  # they were never alive: a little slope does not bring them back
+    if declared == "relu-and-normalisation" and any(layer.kind == "RNN" for model in record.facts.models for layer in model.layers):
+        return "gated-recurrence"
     if declared == "relu-and-normalisation" and not any(op.name in ("tanh", "sigmoid") for loss in record.facts.losses for op in loss.activations):
-        return None  # the activations are inside a recurrent layer
+        return None  # the activations are inside a recurrent layer of another kind
     if declared == "insert-relu":
         layers = _bare_layers(record)
         return f"insert-relu={','.join(layers)}" if layers else None
@@ -148,15 +155,19 @@ def cure_for(cause: str, record: Record) -> str | None:
 
 
 def _dosed(declared: str, record: Record) -> str:
-    """A tenth, or tenfold, unless the weights' own updates ask for more: they move by about 1e-3 of the weights where training goes well,
-    and by no more than 1e-2 (CATALOGUE)."""
-    ratios = record.family("update_ratio").values
+    """A tenth, or tenfold, unless the weights' own updates ask for more: they move by about 1e-3 of the weights where training goes well, and by no more
+    than 1e-2 (CATALOGUE). In a short run 1e-3 is too little to be seen: the weights must be able to move by their own size before it ends.
+
+    Counted are the updates of the second half: the first ones of Adam and RMSprop are up to ten times what follows."""
+    family = record.family("update_ratio")
+    ratios = family.values[len(family.steps) // 2 :]
     known = ratios[np.isfinite(ratios) & (ratios > 0)]
     if not len(known):
         return declared
     typical = float(np.median(known))
     if declared == "lr=x10":
-        return f"lr=x{10 ** min(3, max(1, math.floor(math.log10(1e-3 / typical))))}"
+        wanted = min(max(1e-3, 1 / record.facts.run.steps), 1e-2) if record.facts.run.steps else 1e-3
+        return f"lr=x{10 ** min(3, max(1, round(math.log10(wanted / typical))))}"
     return f"lr=x{10.0 ** max(-3, min(-1, math.ceil(math.log10(1e-2 / typical)))):g}"
 
 
@@ -172,7 +183,21 @@ def _broken_samples(record: Record) -> list[int]:
     return sorted(sample for sample, n in counts.items() if n == most) if most >= 3 else []
 
 
+def _mislabelled(record: Record) -> list[int]:
+    """The surest of the samples that resemble another class than theirs."""
+    probe = record.facts.data_probe
+    return sorted(probe.suspects.indices) if probe is not None and probe.suspects is not None else []
+
+
 def _bare_layers(record: Record) -> list[str]:
     """Layers whose output goes into the next one as it is."""
     found = [name for loss in record.facts.losses for m in loss.linear_maps for name in m.follows]
     return list(dict.fromkeys(name.rpartition(".")[0] for name in found if "." in name))
+
+
+def eases(planned: Planned, record: Record) -> bool:
+    """Whether samples are left out of so many batches that the training loss is lower for that alone. Medians forgive what touches few batches."""
+    left_out = sum(len(t.value[0]) for t in planned.treatments if t.intervention.eases)
+    loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    batches = loader.samples / loader.batch_size if loader is not None and loader.samples and loader.batch_size else 1.0
+    return left_out > TOUCHED * batches

@@ -22,7 +22,7 @@ from sickbay.observe.bootstrap import UNTREATED
 from sickbay.runs import RunInfo, bootstrap_errors, new_run, open_run, write_atomically
 from sickbay.signs import read_signs
 from sickbay.supervise.jobs import make_job
-from sickbay.supervise.planning import STRONGER, Plan, Planned
+from sickbay.supervise.planning import STRONGER, Plan, Planned, eases
 from sickbay.supervise.replay import SEEDED
 from sickbay.trials.compare import Course, Outcome, comparable, compare, compare_waiting, course_of
 from sickbay.trials.ground import FENCED_FILE
@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 SEED = 0
 POINTS = 60
 """Of each curve that are kept with a trial: what a small chart shows."""
+LONGEST_NAME = 60
+"""Of a trial's folder: a list of samples to leave out is longer than file systems allow."""
 MORE_SEEDS = 4
 """Besides the script's own: the noise of a mean of five is less than half that of one."""
+WORTHWHILE = 0.5
+"""Share of a trial for which there must be time if it is to begin."""
 SLACK = 5.0
 """Seconds beyond the budget that a trial under way is given: a script that is nearly through may end by itself."""
 
@@ -80,7 +84,7 @@ class Trying:
             self._baseline()
         waiting = list(self.plan.trials)
         number = 0
-        while waiting and (time.monotonic() < self.ends or not self.results):
+        while waiting and (self._time_left() or not self.results):
             together, waiting = waiting[: self.runner.at_once], waiting[self.runner.at_once :]
             for planned, done, folder in self._run(together, number, number + len(together) + len(waiting)):
                 trial = self._trial(planned, done, folder)
@@ -124,9 +128,13 @@ class Trying:
     def _next(self, waiting: list[Planned], planned: Planned, trial: Trial) -> list[Planned]:
         """What is still worth a trial after this one."""
         stronger = STRONGER.get(planned.text)
-        if stronger and planned.cause and trial.effect not in ("CURED", "HARMED") and time.monotonic() + self.plan.each < self.ends:
+        if stronger and planned.cause and trial.effect not in ("CURED", "HARMED") and self._time_left():
             return [Planned(planned.cause, parse(stronger)), *waiting]
         return [w for w in waiting if self._still_asked(w, planned)] if trial.effect == "CURED" and planned.cause else waiting
+
+    def _time_left(self) -> bool:
+        """For another trial, or most of it: one that is ended at the limit is compared as far as it came."""
+        return time.monotonic() + WORTHWHILE * self.plan.each < self.ends
 
     def _still_asked(self, waiting: Planned, cured: Planned) -> bool:
         """Once a cure is found, only suspicions at least as firm are worth another run."""
@@ -174,7 +182,7 @@ class Trying:
         redefined = any(t.intervention.redefines_loss for t in planned.treatments)
         found = diagnose(record)
         well = not any(s.certainty != "possible" for s in found.causes)
-        outcome = compare(self.untreated, treated, redefined=redefined, gone=gone, well=well, others=others)
+        outcome = compare(self.untreated, treated, redefined=redefined, eased=eases(planned, self.record), gone=gone, well=well, others=others)
         return (replace(outcome, text=f"{outcome.text} ({done.trouble})") if done.trouble else outcome), treated
 
     def _gone(self, planned: Planned, record: Record) -> bool | None:
@@ -193,7 +201,7 @@ class Trying:
             by_folder: dict[Path, Planned] = {}
             jobs = []
             for planned in together:
-                folder = new_run(self.folder / TRIALS_FOLDER, planned.text or "untreated")
+                folder = new_run(self.folder / TRIALS_FOLDER, planned.text[:LONGEST_NAME] or "untreated")
                 by_folder[folder] = planned
                 orders = Orders(treat=planned.text, steps=self.plan.steps, total=self.record.facts.run.steps, seed=SEED)
                 jobs.append(replace(make_job(planned.text, self.info, folder, orders, Path(scratch, folder.name)), seconds=limit))

@@ -1,8 +1,9 @@
 """Keeps a trial from leaving traces: what the script writes goes to a scratch folder, what it removes stays.
 
 Python's own ways to files are led through a `Ground`: `open` and what is built on it (NumPy, pandas, TensorBoard, logging), the functions of `os`
-and `shutil` that change folders, `sqlite3.connect`, and, once torch is there, `torch.save` and safetensors. The script finds what it wrote where it
-believes it is. Libraries that open files in compiled code of their own (HDF5) are not fenced. Only processes of a trial ever import this.
+and `shutil` that change folders, `sqlite3.connect`, and, once torch is there, `torch.save`, safetensors and h5py. The script finds what it wrote where it
+believes it is. Connections to other machines are refused (`network.py`). Other libraries that open files in compiled code of their own are not fenced.
+Only processes of a trial ever import this.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from sickbay.trials.ground import Ground, really_there
+from sickbay.trials.network import stay_here
+from sickbay.trials.writers import lead
 
 if TYPE_CHECKING:
     from sickbay.trials.control import Control
@@ -42,6 +45,7 @@ def put_up(scratch: str, run_folder: str) -> None:
     _folders(ground)
     _removals(ground)
     _looks(ground)
+    stay_here(ground.tell)
     connect = sqlite3.connect
 
     @wraps(connect)
@@ -54,44 +58,8 @@ def put_up(scratch: str, run_folder: str) -> None:
 
 def after_torch(control: Control) -> None:
     """Writers that need torch, or come with it."""
-    import importlib.util
-
-    import torch
-
-    if ground is None:
-        return
-    read = _first(ground.reading)
-    control.wrap(torch, "save", _second(ground.writing))
-    control.wrap(torch.jit, "save", _second(ground.writing))
-    if importlib.util.find_spec("safetensors") is not None:
-        import safetensors
-        import safetensors.torch as safe
-
-        control.wrap(safe, "serialize_file", _second(ground.writing))
-        control.wrap(safe, "safe_open", read)
-        control.wrap(safetensors, "safe_open", read)
-
-
-def _first(where: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def around(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(path: Any, *args: Any, **kwargs: Any) -> Any:
-            return original(where(path), *args, **kwargs)
-
-        return call
-
-    return around
-
-
-def _second(where: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def around(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(what: Any, path: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if path is None and "f" in kwargs:
-                path = kwargs.pop("f")
-            return original(what, where(path), *args, **kwargs)
-
-        return call
-
-    return around
+    if ground is not None:
+        lead(control, ground)
 
 
 def _files(ground: Ground) -> None:
@@ -99,7 +67,9 @@ def _files(ground: Ground) -> None:
 
     @wraps(plain)
     def opening(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        if set(mode) & set("wxa+"):
+        if "x" in mode:
+            return plain(ground.creating(file), mode, *args, **kwargs)
+        if set(mode) & set("wa+"):
             return plain(ground.writing(file, keep="a" in mode or "r" in mode), mode, *args, **kwargs)
         return plain(ground.reading(file), mode, *args, **kwargs)
 

@@ -61,6 +61,12 @@ class Ground:
         self.tell(full)
         return shadow
 
+    def creating(self, path: Any) -> Any:
+        """Where to write what must not be there yet: where it is, for the usual error, if it is."""
+        full = self.fenced(path)
+        there = full is not None and not self.removed(full) and really_there(full)
+        return path if there else self.writing(path)
+
     def removed(self, full: str) -> bool:
         while full not in self.gone:
             above = os.path.dirname(full)
@@ -73,13 +79,13 @@ class Ground:
         self.gone.add(full)
         self.tell(full)
 
-    def tell(self, full: str) -> None:
-        """One line in the run folder for every file that was kept from being written."""
-        if full in self._told or len(self._told) >= MOST_TOLD:
+    def tell(self, what: str) -> None:
+        """One line in the run folder for every file that was kept from being written, and every machine that was not reached."""
+        if what in self._told or len(self._told) >= MOST_TOLD:
             return
-        self._told.add(full)
+        self._told.add(what)
         with contextlib.suppress(OSError), _open(os.path.join(self.run_folder, FENCED_FILE), "a", encoding="utf-8") as f:
-            f.write(full + "\n")
+            f.write(what + "\n")
 
 
 def really_there(path: str) -> bool:

@@ -36,6 +36,8 @@ class Intervention:
     """For reports; `{}` stands for the value."""
     redefines_loss: bool
     """The loss is computed otherwise than without it, so that its level cannot be compared, only how it falls."""
+    eases: bool
+    """It leaves samples out, those of its value: where they are many and hard to learn, a lower training loss says nothing by itself."""
 
 
 def intervention(
@@ -45,12 +47,13 @@ def intervention(
     default: str | None = None,
     label: str = "",
     redefines_loss: bool = False,
+    eases: bool = False,
 ) -> Callable[[Install], Intervention]:
     """Declare an intervention; the decorated function installs it."""
 
     def declare(install: Install) -> Intervention:
         name = install.__name__.replace("_", "-")
-        return Intervention(name, describe, install, parse, default, label or name.replace("-", " "), redefines_loss)
+        return Intervention(name, describe, install, parse, default, label or name.replace("-", " "), redefines_loss, eases)
 
     return declare
 

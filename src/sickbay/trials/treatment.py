@@ -9,6 +9,9 @@ from typing import Any
 from sickbay.errors import UsageError
 from sickbay.trials.registry import Intervention, catalogue, find
 
+LONGEST = 40
+"""Characters of a value that a label shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
@@ -44,8 +47,14 @@ class Treatment:
     def label(self) -> str:
         """For reports: "learning rate ×0.1"."""
         text = (self.text or self.intervention.default or "").replace("x", "×", 1 if self.text.startswith("x") else 0)
-        shown = text if len(text) <= 40 else text[:37] + "..."
-        return " ".join(self.intervention.label.format(shown).split())
+        return " ".join(self.intervention.label.format(_short(text)).split())
+
+
+def _short(text: str) -> str:
+    """A long list by its beginning and its length."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 2].rpartition(',')[0]}... ({text.count(',') + 1} in all)" if "," in text else f"{text[: LONGEST - 3]}..."
 
 
 def parse(text: str) -> tuple[Treatment, ...]:

@@ -1,4 +1,4 @@
-"""Given samples are left out of every batch."""
+"""Given samples are left out of every training batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from sickbay.trials.registry import intervention
 from sickbay.trials.values import indices
 
 
-@intervention("leave these samples out, by their place in the data set: drop-samples=3,17", parse=indices, label="samples {} left out")
+@intervention(
+    "leave these samples out of training, by their place in the data set: drop-samples=3,17", parse=indices, label="samples {} left out", eases=True
+)
 def drop_samples(control: Control, doomed: frozenset[int]) -> None:
     import torch
 
     def around(original: Call) -> Call:
         def __iter__(self: Any) -> Iterator[Any]:
             for batch in original(self):
-                kept = [i for i in batch if i not in doomed]
+                kept = [i for i in batch if i not in doomed] if torch.is_grad_enabled() else batch  # evaluation has its own data
                 if kept:
                     yield kept
 

@@ -7,7 +7,7 @@ from typing import Any
 from sickbay.trials.control import Call, Control
 from sickbay.trials.registry import intervention
 
-BY_HAND = ("__sub__", "__rsub__", "sub", "__mul__", "mul", "__truediv__", "eq", "__eq__")
+BY_HAND = ("__add__", "__radd__", "add", "__sub__", "__rsub__", "sub", "__mul__", "mul", "__truediv__", "eq", "__eq__")
 
 
 @intervention("give the target the shape of the prediction", label="target reshaped", redefines_loss=True)
@@ -16,8 +16,8 @@ def reshape_target(control: Control) -> None:
 
     def alike(first: Any, second: Any) -> tuple[Any, Any]:
         both = isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
-        if not both or first.shape == second.shape or first.numel() != second.numel() or first.numel() < 2:
-            return first, second
+        if not both or first.dim() == second.dim() or first.numel() != second.numel() or first.numel() < 2:
+            return first, second  # a row against a column, with all axes written out, is meant: pairs
         return (first, second.reshape(first.shape)) if first.requires_grad else (first.reshape(second.shape), second)
 
     def around(original: Call) -> Call:
