@@ -91,7 +91,8 @@ def suspect_all(record: Record, signs: Signs) -> list[Suspicion]:
 
 def _examine(record: Record, signs: Signs) -> tuple[list[Suspicion], list[NotChecked]]:
     """Every cause's suspicion. One that fails (a bug of ours) is told as not checked and does not take the others with it."""
-    suspicions, failures = [], []
+    suspicions: list[Suspicion] = []
+    failures = [NotChecked(f"the sign {name}", f"looking for it failed, a bug of sickbay's ({why})") for name, why in signs.failed]
     for cause in catalogue().values():
         try:
             suspicion = suspect(cause, record, signs)

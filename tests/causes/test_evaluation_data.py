@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,30 @@ def test_the_rule_is_named() -> None:
     halved = assert_suspects(different(scale(0.0, 0.5), scale(0.5, 0.25)), "train-val-mismatch")
     assert "times 0.5 plus 0.49" in halved.evidence[0].text or "times 0.5 plus 0.5" in halved.evidence[0].text
     assert "standardised" in assert_suspects(different(scale(0.0, 1.0), scale(250.0, 80.0)), "train-val-mismatch").evidence[0].text
+
+
+def rows(mean: tuple[float, float], std: tuple[float, float]) -> FeatureScale:
+    return replace(scale(0.0, 1.0), row_mean=mean, row_std=std)
+
+
+def test_samples_that_are_standardised_by_themselves() -> None:
+    own, other = rows((-1e-7, 1e-7), (1.0127, 1.0127)), rows((-0.4, 0.3), (0.5, 1.4))
+    assert "by themselves" in assert_suspects(different(own, other), "train-val-mismatch").evidence[0].text
+    assert "these samples are each" in assert_suspects(different(other, own), "train-val-mismatch").evidence[0].text
+    assert_silent(different(own, own), "train-val-mismatch", "both are")
+    assert_silent(different(other, rows((-0.3, 0.3), (0.6, 1.3))), "train-val-mismatch", "neither is")
+
+
+def ids(*means: float) -> FeatureScale:
+    return FeatureScale(rows=400, minimum=0, maximum=30, mean=means, std=(6.0,) * len(means))
+
+
+def test_sequences_that_are_filled_up_at_the_other_end() -> None:
+    right, left = ids(13, 13, 12, 12, 10, 8, 5, 3, 1, 0), ids(0, 1, 3, 5, 8, 10, 12, 12, 13, 13)
+    given = {"whole_numbers": True, "shape": (10,)}
+    assert "other end" in assert_suspects(different(left, right, **given), "train-val-mismatch").evidence[0].text
+    assert_silent(different(left, left, **given), "train-val-mismatch", "the same end")
+    assert_silent(different(left, ids(12, 13, 12, 13, 12, 13, 12, 13, 12, 13), **given), "train-val-mismatch", "sequences of full length")
 
 
 def colours(*means: float) -> FeatureScale:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
+from sickbay import signs as signs_module
+from sickbay.conclude import diagnose
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs, sign_names
-from sickbay.signs.registry import share, sign
+from sickbay.signs.registry import READERS, share, sign
 from sickbay.testing import make_record
 
 
@@ -45,3 +48,14 @@ def test_a_name_is_declared_once() -> None:
 def test_share() -> None:
     assert [share(v, 1, 3) for v in (0, 1, 2, 3, 9)] == [0, 0, 0.5, 1, 1]
     assert share(-0.75, -0.5, -1.0) == 0.5
+
+
+def test_a_sign_that_fails_does_not_take_the_others_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Record) -> list[Sign]:
+        raise ZeroDivisionError("all losses are 0")
+
+    record = make_record(series={"loss/train": np.full(200, 2.3)})
+    names = {s.name for s in read_signs(record)}
+    monkeypatch.setattr(signs_module, "_readers", lambda: {"val-rising": broken, **{n: r for n, r in READERS.items() if n != "val-rising"}})
+    assert {s.name for s in read_signs(record)} == names - {"val-rising"}
+    assert any("val-rising" in n.what and "all losses are 0" in n.why for n in diagnose(record).not_checked)

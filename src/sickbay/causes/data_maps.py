@@ -20,6 +20,10 @@ FACTOR, ALIKE = 1.8, 0.15
 FEWEST = 8
 """Features, for that."""
 PIXEL = 255.0
+ALL_ALIKE, OWN_SPREAD = 2e-3, 1.2
+"""Rows that differ by rounding only; rows of the other side whose spreads differ by a fifth and more."""
+FITS_BACKWARDS = 0.8
+"""Correlation of the means by position. A language whose sentences read alike from both ends would have no trend at all."""
 ERRORS = 5.0
 """Standard errors by which channels must differ before they are compared in opposite order."""
 RENAMED, FITS = 0.3, 0.7
@@ -57,6 +61,8 @@ class Moments:
 
 def difference(data: EvaluationData) -> Difference | None:
     """How evaluation differs from training; None if it does not."""
+    if (own := _by_itself(data) or _padded_elsewhere(data)) is not None:
+        return own
     m = _moments(data)
     if m is None:
         return None
@@ -79,6 +85,47 @@ SAME = Difference(
     "prepare validation data with the same function, and the same numbers, as training data",
     "x_val = (x_val - train_mean) / train_std  # the numbers of the training set",
 )
+
+
+def _by_itself(data: EvaluationData) -> Difference | None:
+    """Each row of one side is standardised by itself (all have one mean and one spread, to a thousandth), those of the other are not."""
+    a, b = data.train, data.evaluation
+    if a is None or b is None or not data.same_shape or min(a.rows, b.rows) < ROWS:
+        return None
+    alone, other = _one_scale(a), _one_scale(b)
+    if alone is None or other is None or alone == other:
+        return None
+    differs = b if alone else a
+    if differs.row_std is None or differs.row_std[1] < OWN_SPREAD * differs.row_std[0]:
+        return None
+    text = (
+        "training samples are each standardised by themselves, these are not"
+        if alone
+        else "these samples are each standardised by themselves, training's are not"
+    )
+    return Difference(text, "prepare both with one function", "x = (x - x.mean()) / x.std()  # of each sample, in training and validation")
+
+
+def _one_scale(scale: FeatureScale) -> bool | None:
+    if scale.row_mean is None or scale.row_std is None or not scale.row_std[1]:
+        return None
+    low, high = scale.row_std
+    return high - low < ALL_ALIKE * high and scale.row_mean[1] - scale.row_mean[0] < ALL_ALIKE * high
+
+
+def _padded_elsewhere(data: EvaluationData) -> Difference | None:
+    """Sequences of ids whose means by position fit when evaluation's are read backwards, and not as they are: filled up at the other end."""
+    a, b = data.train, data.evaluation
+    if a is None or b is None or not data.whole_numbers or len(data.shape) != 1 or min(a.rows, b.rows) < ROWS:
+        return None
+    here, there = np.array(a.mean), np.array(b.mean)
+    if len(here) != len(there) or len(here) < FEWEST or not here.std() or not there.std():
+        return None
+    as_it_is, backwards = float(np.corrcoef(here, there)[0, 1]), float(np.corrcoef(here, there[::-1])[0, 1])
+    if backwards < FITS_BACKWARDS or as_it_is > -FITS_BACKWARDS / 2:
+        return None
+    text = "is filled up at the other end of the sequence than what was trained on: its ids by position fit training's when they are read backwards"
+    return Difference(text, "pad both at the same end", "loader = DataLoader(data, collate_fn=collate)  # one function for training and validation")
 
 
 def _moments(data: EvaluationData) -> Moments | None:

@@ -129,6 +129,10 @@ class FeatureScale:
     maximum: float = 0.0
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
+    row_mean: tuple[float, float] | None = None
+    """Lowest and highest mean of a single row,"""
+    row_std: tuple[float, float] | None = None
+    """...and spread within one: the same for all rows where each is standardised by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ EVERY_STEPS = 256
 """Training rows are looked at on each of the first steps, and then on sampled ones: enough for all of a small data set."""
 MOST_MEASURED = 64
 """Batches over which features are measured."""
+MOST_ROW_SCALES, FEWEST_IN_A_ROW = 8, 8
+"""Batches over which whole rows are measured; numbers that a row must have for its own mean and spread to mean anything."""
 MOST_EVALUATIONS, MOST_MODELS = 8, 8
 MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
@@ -45,6 +47,15 @@ class Features:
         self.sums: Array = np.zeros(0)
         self.squares: Array = np.zeros(0)
         self.lowest, self.highest = np.inf, -np.inf
+        self.row_mean: tuple[float, float] | None = None
+        self.row_std: tuple[float, float] | None = None
+
+    def add_rows(self, x: torch.Tensor) -> None:
+        """The scale of whole rows, of the first batches."""
+        if self.batches > MOST_ROW_SCALES or not x.is_floating_point() or x.numel() < FEWEST_IN_A_ROW * len(x):
+            return
+        std, mean = torch.std_mean(x.detach().reshape(len(x), -1).float(), 1)
+        self.row_mean, self.row_std = _wider(self.row_mean, mean), _wider(self.row_std, std)
 
     def add(self, columns: Array) -> None:
         if self.batches >= MOST_MEASURED or (self.rows and columns.shape[1] != len(self.sums)):
@@ -70,6 +81,8 @@ class Features:
             maximum=blurred(self.highest),
             mean=tuple(blurred(v, 6) for v in mean),
             std=tuple(blurred(v) for v in spread),
+            row_mean=self.row_mean,
+            row_std=self.row_std,
         )
 
 
@@ -165,6 +178,7 @@ class SampleWatch(Observer):
         book.rows += len(columns)
         if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
             book.features.add(columns)
+            book.features.add_rows(x)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
             book.words.add(columns)
             book.shape = tuple(x.shape[1:])
@@ -190,6 +204,7 @@ class SampleWatch(Observer):
         group.shape = tuple(x.shape[1:])
         if columns.dtype.kind in "fiu":
             group.features.add(columns)
+            group.features.add_rows(x)
             group.words.add(columns)
 
     # -- a model that begins anew -------------------------------------------------------------------------------
@@ -271,6 +286,12 @@ class SampleWatch(Observer):
 
     def _place(self, key: tuple[CodeType, int] | None) -> Place | None:
         return self.session.keep_source(place_of(*key)) if key is not None else None
+
+
+def _wider(known: tuple[float, float] | None, values: torch.Tensor) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    low, high = (min(known[0], low), max(known[1], high)) if known is not None else (low, high)
+    return blurred(low, 6), blurred(high, 6)
 
 
 def caller_of(depth: int) -> tuple[CodeType, int] | None:

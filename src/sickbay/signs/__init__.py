@@ -20,6 +20,8 @@ class Signs:
     """The signs of one run, strongest first within each name."""
 
     all: tuple[Sign, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    """Signs that could not be looked for (a bug of ours), and why: one of them does not take the others with it."""
 
     def named(self, *names: str) -> tuple[Sign, ...]:
         """The signs with one of these names."""
@@ -42,8 +44,14 @@ class Signs:
 
 def read_signs(record: Record) -> Signs:
     """Every sign that the record shows."""
-    found = [s for name, reader in _readers().items() for s in sorted(reader(record), key=lambda s: -s.strength)]
-    return Signs(tuple(found))
+    found: list[Sign] = []
+    failed: list[tuple[str, str]] = []
+    for name, reader in _readers().items():
+        try:
+            found += sorted(reader(record), key=lambda s: -s.strength)
+        except Exception as e:
+            failed.append((name, f"{type(e).__name__}: {e}"))
+    return Signs(tuple(found), tuple(failed))
 
 
 def sign_names() -> tuple[str, ...]:
