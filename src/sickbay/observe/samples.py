@@ -46,8 +46,12 @@ class Features:
         self.squares: Array = np.zeros(0)
         self.lowest, self.highest = np.inf, -np.inf
 
+    @property
+    def full(self) -> bool:
+        return self.batches >= MOST_MEASURED
+
     def add(self, columns: Array) -> None:
-        if self.batches >= MOST_MEASURED or (self.rows and columns.shape[1] != len(self.sums)):
+        if self.full or (self.rows and columns.shape[1] != len(self.sums)):
             return
         values = columns.astype(np.float64)
         values = values[np.isfinite(values).all(1)]

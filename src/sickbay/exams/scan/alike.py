@@ -39,8 +39,12 @@ class Pictures:
         self.numbers: list[Array] = []
         self.count = 0
 
+    @property
+    def full(self) -> bool:
+        return self.count >= MOST_PICTURES
+
     def add(self, x: torch.Tensor, numbers: Array) -> None:
-        if self.count >= MOST_PICTURES or x.dim() != 4 or (light := _light(x)) is None:
+        if self.full or x.dim() != 4 or (light := _light(x)) is None:
             return
         height, width = light.shape[1:]
         small = torch.matmul(_means(ROWS, height), light.float() @ _means(COLUMNS, width).T)

@@ -246,13 +246,12 @@ def _not_checked(found: Scan, val: Any, shaken: Any) -> list[NotChecked]:
     return missing
 
 
-def _known(loader: Any, workers: int | None) -> tuple[int | None, bool]:
-    """How many samples there will be; and whether batches are made anew each time, in memory of this process."""
+def _known(loader: Any, workers: int | None) -> tuple[int | None, bool, bool]:
+    """How many samples there will be; whether batches are made anew each time, in memory of this process; and whether by workers."""
     if not isinstance(loader, DataLoader):
-        return None, False
-    return (None if isinstance(loader.dataset, IterableDataset) else _length(loader.dataset)), (
-        loader.num_workers if workers is None else workers
-    ) == 0
+        return None, False, False
+    processes = (loader.num_workers if workers is None else workers) > 0
+    return (None if isinstance(loader.dataset, IterableDataset) else _length(loader.dataset)), not processes, processes
 
 
 def _length(loader: Any) -> int | None:

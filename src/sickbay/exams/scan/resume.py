@@ -14,7 +14,7 @@ from sickbay.exams.scan.alike import Pictures, Texts
 from sickbay.exams.scan.book import LoaderBook, examples
 from sickbay.facts.scan import LoaderSeen
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """One tensor of the batches over a whole pass: types, shapes, ranges, what is not finite, what never varies.
 
-Every number is looked at once, by a sum of squares over its row: that is not finite if one of them isn't, and costs less than any comparison. The dearer questions (ranges, mean and
+Every number is looked at once, by a sum of squares: that is not finite if one of them isn't, and costs less than any comparison. The dearer questions (ranges, mean and
 spread of each feature) are asked of the first batches, and then of one in some.
 """
 
@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import torch
 
-from sickbay.exams.scan.prints import row_prints
+from sickbay.exams.scan.prints import all_finite, row_prints
 from sickbay.facts.data import InputScale
 from sickbay.facts.scan import BadRow, TensorSeen
 from sickbay.observe.examples.rows import TABLE, kind_of
@@ -65,7 +65,7 @@ class TensorBook:
         self.seen += 1
         if not flat.size:
             return np.zeros(len(flat), np.uint64)
-        keys, finite = row_prints(flat)
+        finite = all_finite(flat)
         if not finite:
             self._search(flat, batches, indices, first)
         if self.scale.batches < 8 and flat.dtype.kind == "f":
@@ -74,7 +74,7 @@ class TensorBook:
             self._columns(flat)
         if self.seen <= CLOSELY or self.seen % EVERY == 0:
             self._range(flat, finite)
-        return keys
+        return row_prints(flat)
 
     def _range(self, flat: Array, finite: bool) -> None:
         if flat.dtype.kind == "b":
