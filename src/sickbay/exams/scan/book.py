@@ -202,7 +202,7 @@ class LoaderBook:
                 merged[name] = joined(held) if shape == WORDS else torch.cat(held)
                 prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
             else:
-                prints[name] = self._one_by_one(self._book(name), held, batches, indices)
+                prints[name] = self._book(name).look_each(held, batches, indices)
         target = merged.get(self.target)
         told = self.labels.add(numbers_of(target), sizes) if self.labels is not None and target is not None else None
         numbers = indices if indices is not None else np.arange(self.flushed, self.flushed + total)
@@ -218,16 +218,6 @@ class LoaderBook:
             self._choose(inputs, told, indices)
         elif self.inputs:
             self._large(kept, told, numbers, indices)
-
-    def _one_by_one(self, book: TensorBook, held: list[torch.Tensor], batches: Array, indices: Array | None) -> Array:
-        """Large tensors, each by itself."""
-        made, at = [], 0
-        for x in held:
-            part = slice(at, at + len(x))
-            where = batches[part], indices[part] if indices is not None else None
-            made.append(book.look(x.numpy(), *where, small=False))
-            at = part.stop
-        return np.concatenate(made)
 
     def _large(self, kept: list[Waiting], told: Targets | None, numbers: Array, indices: Array | None) -> None:
         """Of batches with large tensors, a few are asked more."""

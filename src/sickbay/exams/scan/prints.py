@@ -28,26 +28,38 @@ def row_prints(flat: Array) -> Array:
     """A key for each row. Whoever compares them scatters them first, many at once."""
     rows, width = flat.shape
     room = width * flat.dtype.itemsize
-    words = flat.view(np.int64) if not room % 8 and flat.flags.c_contiguous and flat.flags.aligned else None
-    with np.errstate(all="ignore"):
-        if words is not None and words.shape[1] <= WORDS:
-            return np.asarray(np.einsum("ij,j->i", words.view(np.uint64), _FACTORS[: room // 8]))
-        if width <= COLUMNS:
-            return row_keys(np.ascontiguousarray(flat))
-        step = width // SPOTS
-        keys = row_keys(flat[:, : SPOTS * step].reshape(rows, SPOTS, step)[:, :, : COLUMNS // SPOTS].reshape(rows, COLUMNS))
-        return np.asarray(keys + (_sums(words) if words is not None else _squares(flat)))
+    if not room % 8 and room <= 8 * WORDS and flat.flags.c_contiguous:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.einsum("ij,j->i", flat.view(np.uint64), _FACTORS[: room // 8]))
+    if width <= COLUMNS:
+        return row_keys(np.ascontiguousarray(flat))
+    return wide_prints([torch.from_numpy(flat)])[0]
 
 
-def _sums(words: Array) -> Array:
-    """Exact, whatever the order. (Torch adds whole numbers twice as fast as numpy.)"""
-    return torch.from_numpy(words).sum(1).numpy().view(np.uint64) if words.flags.writeable else words.sum(1).view(np.uint64)
+def wide(x: torch.Tensor) -> bool:
+    """Whether only some of each row's numbers have a factor."""
+    return x.numel() * x.element_size() > 8 * WORDS * len(x) and x.numel() > COLUMNS * len(x)
 
 
-def _squares(flat: Array) -> Array:
-    """Rows whose bytes are no whole number of words."""
-    if flat.dtype.kind != "f":
-        return flat.sum(1, dtype=np.int64).view(np.uint64)
-    wide = flat if flat.dtype.itemsize > 2 else flat.astype(np.float32)
-    squares = np.einsum("ij,ij->i", wide, wide)
-    return squares.view(np.uint32 if squares.dtype.itemsize == 4 else np.uint64).astype(np.uint64)
+def wide_prints(held: list[torch.Tensor]) -> tuple[Array, Array]:
+    """Keys of the wide rows of some tensors, and which of the rows are finite: each number is read once, by the sum over its row."""
+    sums, spots = zip(*((_sums(x), _spots(x)) for x in (t.reshape(len(t), -1) for t in held)), strict=True)
+    sums, spots = torch.cat(sums).numpy(), torch.cat(spots).reshape(-1, COLUMNS).numpy()
+    finite = np.isfinite(sums) if sums.dtype.kind == "f" else np.ones(len(sums), bool)
+    bits = sums.view(np.uint32).astype(np.uint64) if sums.dtype.itemsize == 4 else sums.view(np.uint64)
+    with np.errstate(over="ignore"):
+        return row_keys(spots) + bits, finite
+
+
+def _sums(x: torch.Tensor) -> torch.Tensor:
+    """One number per row, the same in whatever batch it stands. (Several threads may share the sum over a single row: so there are two.)"""
+    if x.is_floating_point():
+        return x.sum(1, dtype=torch.float32 if x.element_size() == 2 else None) if len(x) > 1 else _sums(torch.cat([x, x]))[:1]
+    room = x.shape[1] * x.element_size()
+    words = not room % 8 and x.is_contiguous() and not x.storage_offset() * x.element_size() % 8
+    return x.view(torch.int64).sum(1) if words else x.sum(1, dtype=torch.int64)
+
+
+def _spots(x: torch.Tensor) -> torch.Tensor:
+    step = x.shape[1] // SPOTS
+    return x.as_strided((len(x), SPOTS, COLUMNS // SPOTS), (x.stride(0), step * x.stride(1), x.stride(1))).clone(memory_format=torch.contiguous_format)
