@@ -26,12 +26,15 @@ from sickbay.observe.words import Words
 
 SMALL = 1 << 16
 """Bytes up to which tensors are put together before they are looked at; larger ones are looked at one by one."""
-LARGE_BYTES = 1 << 22
-"""Of these, so many wait for each other all the same: on code that is not in the processor's caches, between two batches, each look costs five times as much."""
-WAIT_ROWS, WAIT_BYTES = 4096, 1 << 21
-"""What waits at most, for a look and for the questions about labels. Of tables of 64 columns, looking at 1,024 rows together costs twice as much a row as at 4,096; more together are no cheaper."""
+LARGE_BYTES = 1 << 23
+"""Of these, so many wait for each other all the same: between two batches, with code that is not in the processor's caches, a look costs three times as much."""
+WAIT_ROWS, WAIT_BYTES = 8192, 1 << 22
+"""What waits at most, for a look and for the questions about labels. Each look at all that waits costs about a millisecond beside what it costs by the row (`bench.scan`: texts of 128 ids in batches of 32 took 55 % more
+than plain iteration with half a megabyte, 40 % with one, 33 % with two, 25 % with four and with eight)."""
 CLOSELY, MEASURED = 4096, 8
-"""After the first rows, features are measured (mean and spread of each) on one part in so many."""
+"""After the first rows, features are measured (mean and spread of each) on one part in so many,"""
+MOST_MEASURED = 1024
+"""...by at most so many rows of it."""
 EXAMPLES = 3000
 """Samples that the questions about labels are asked of."""
 WATCHED = 8
@@ -69,6 +72,7 @@ class LoaderBook:
         self.labels: LabelBook | None = None
         self.batches = self.rows = self.changed = self.last = self.flushed = self.flushes = 0
         self.sizes: Counter[int] = Counter()
+        self.remade = 0
         self.indexed: bool | None = None
         self.seen, self.drawn = Sketch(), Sketch()
         """Samples by their numbers, and by their index."""
@@ -77,6 +81,7 @@ class LoaderBook:
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
         self.pictures, self.texts = Pictures(), Texts()
+        self.untouched: list[Visit] = []
         self.waiting: list[Waiting] = []
         self.chosen: list[tuple[list[torch.Tensor], Array, Array | None]] = []
         """Samples for the questions about labels: inputs, targets, indices;"""
@@ -92,6 +97,20 @@ class LoaderBook:
         """...and how many batches wait at most."""
 
     def take(self, visit: Visit) -> None:
+        """Batches whose memory lasts wait as they are: any line of code that runs between two batches is cold, and costs several times as much as in a row."""
+        if self.copies or self.batches < WATCHED:
+            self._take(visit)
+            return
+        self.untouched.append(visit)
+        if len(self.untouched) >= self.limit:
+            self._touch()
+
+    def _touch(self) -> None:
+        untouched, self.untouched = self.untouched, []
+        for visit in untouched:
+            self._take(visit)
+
+    def _take(self, visit: Visit) -> None:
         self.batches += 1
         values = self._like_before(visit.batch)
         if values is None:
@@ -106,7 +125,7 @@ class LoaderBook:
             values = self._copied(values, watching)
         self.waiting.append(Waiting(visit.number, self.last, values, visit.indices))
         if len(self.waiting) >= self.limit or (self.large and (watching or not self.lasting)):
-            self.flush()
+            self._look()
 
     def _like_before(self, batch: Any) -> Any:
         """The tensors of a batch that is built just like the last one; None if it isn't."""
@@ -153,7 +172,7 @@ class LoaderBook:
         rooms = {name: x.numel() * x.element_size() for name, x in rows.items()}
         layout = [(name, sample_shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
         if layout != self.layout:  # what waits has other shapes, and has to go first
-            self.flush()
+            self._look()
             self.layout = layout
         self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
         if self.large and not len(self.examples.held):
@@ -184,6 +203,10 @@ class LoaderBook:
 
     def flush(self) -> None:
         """Look at all that waits."""
+        self._touch()
+        self._look()
+
+    def _look(self) -> None:
         kept, self.waiting = [w for w in self.waiting if w.size], []
         if not kept:
             return
@@ -212,7 +235,7 @@ class LoaderBook:
             inputs = [merged[name] for name in self.inputs]
             self.flushes += 1
             if self._closely(self.flushes):
-                self._measure(some_columns(inputs[0]))
+                self._measure(some_columns(inputs[0][:: -(-total // MOST_MEASURED)]))
             self.pictures.add(inputs[0], numbers)
             self.texts.add(inputs[0], numbers)
             self._choose(inputs, told, indices)
@@ -238,7 +261,7 @@ class LoaderBook:
 
     def _closely(self, looks: int) -> bool:
         """Whether features are measured this time."""
-        return not self.features.full and (self.rows <= CLOSELY or looks % MEASURED == 0)
+        return not self.features.full and (self.features.rows < CLOSELY or looks % MEASURED == 0)
 
     def _meet(self, name: str, held: list[torch.Tensor], shape: Any, sizes: list[int]) -> None:
         """Types and shapes of the batches that waited."""
@@ -291,7 +314,7 @@ class LoaderBook:
             shapes = [x.shape[1:] for x in chosen[0][0]]
             alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
             chosen = [part for part in chosen if not any(part is taken for taken in alike)]
-            inputs = [torch.cat(parts) for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
+            inputs = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
             values = np.concatenate([y for _, y, _ in alike])
             indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
             for at in range(0, len(values), NEW_ROWS):
@@ -303,99 +326,28 @@ class LoaderBook:
         if targets is not None and (self.indexed is not False or not self.examples.indexed):
             self.examples.take(inputs, targets, indices if self.indexed is not False else None)
 
-    # -- other parts --------------------------------------------------------------------------------------------
-
-    def _book(self, name: str) -> TensorBook:
-        book = self.tensors.get(name)
-        if book is None:
-            book = self.tensors[name] = TensorBook(name)
-        return book
-
-    def _other(self, name: str, value: Any) -> None:
-        """A part that is no plain tensor: a list of tensors of different sizes, texts, objects."""
-        inner = value[0] if isinstance(value, (list, tuple)) and value else value
-        kind = "text" if isinstance(inner, (str, bytes)) else "ragged" if isinstance(inner, torch.Tensor) and inner is not value else "object"
-        if name not in self.others:
-            self.others[name] = kind, f"list of {type(inner).__name__}" if inner is not value else type(value).__name__
-        if kind == "ragged":
-            book = self._book(name)
-            book.kind = "ragged"
-            for row, x in enumerate(value):
-                if (plain := readable(x)) is not None and plain.is_floating_point() and plain.numel():
-                    book.rows += 1
-                    book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
-
-
-def examples(samples: int | None) -> Book:
-    """For the questions about labels; where the number of samples is known, it is offered hardly more than it keeps."""
-    book = Book(EXAMPLES)
-    book.loader = 0
-    if samples is not None and samples > EXAMPLES:
-        book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
-    return book
-
-    def _meet(self, name: str, held: list[torch.Tensor], shape: Any, sizes: list[int]) -> None:
-        """Types and shapes of the batches that waited."""
-        if shape == WORDS:
-            for x, size in zip(held, sizes, strict=True):
-                self._book(name).meet(x, 1, size)
-        else:
-            self._book(name).meet(held[0], len(held), sum(sizes))
-
-    def _count(self, prints: list[Array], numbers: Array, indices: Array | None) -> None:
-        """Rows by the keys of all their parts."""
-        if not prints:
+    def again(self, batch: Any, indices: Any) -> None:
+        """Samples that an earlier scan has counted already: only what it could not keep on disk is made of them anew."""
+        parts = parts_of(batch)
+        size = size_of(parts)
+        plain = {name: x for name, x in ((n, readable(value)) for n, value in parts) if x is not None and x.dim() and len(x) == size}
+        inputs = [plain[name] for name in self.inputs if name in plain]
+        if not inputs or len(inputs) < len(self.inputs):
             return
-        keys = scattered(prints[0])
-        with np.errstate(over="ignore"):
-            for i, more in enumerate(prints[1:], start=1):
-                keys += scattered(more + np.uint64(i))
-        self.seen.add(keys, numbers)
-        if indices is not None:
-            self.drawn.add(scattered(indices), indices)
+        numbers = whole(indices, size) if self.indexed else None
+        called = numbers if numbers is not None else np.arange(self.remade, self.remade + size)
+        self.remade += size
+        self.pictures.add(inputs[0], called)
+        self.texts.add(inputs[0], called)
+        if self.labels is not None and self.target in plain:
+            self._choose(inputs, self.labels.targets(numbers_of(plain[self.target])), numbers)
 
-    def _measure(self, columns: Array) -> None:
-        if columns.dtype.kind in "fiu":
-            self.whole_numbers = self.whole_numbers and (columns.dtype.kind != "f" or bool((columns == np.round(columns)).all()))
-            self.features.add(columns)
-            self.words.add(columns)
-
-    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
-        if targets is None or (not self.indexed and self.examples.indexed):
-            return
-        if self.indexed and indices is not None:
-            self.examples.note(indices, targets.values)
-        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
-        rows = np.flatnonzero(names <= self.examples.held.limit)
-        chosen = torch.from_numpy(rows)
-        self._hold([x[chosen] for x in inputs], targets.values[rows], indices[rows] if indices is not None else None)
-
-    def _hold(self, inputs: list[torch.Tensor], values: Array, indices: Array | None) -> None:
-        """These wait until there are some hundred, or a few megabytes."""
-        self.chosen.append((inputs, values, indices))
-        self.room += sum(x.numel() * x.element_size() for x in inputs)
-        if self.room >= WAIT_BYTES or sum(len(y) for _, y, _ in self.chosen) >= NEW_ROWS:
-            self.settle()
-
-    def settle(self) -> None:
-        """Give the book of examples what was chosen for it: some hundred at once."""
-        chosen, self.chosen, self.room = self.chosen, [], 0
-        while chosen:
-            shapes = [x.shape[1:] for x in chosen[0][0]]
-            alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
-            chosen = [part for part in chosen if not any(part is taken for taken in alike)]
-            inputs = [torch.cat(parts) for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
-            values = np.concatenate([y for _, y, _ in alike])
-            indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
-            for at in range(0, len(values), NEW_ROWS):
-                part = slice(at, at + NEW_ROWS)
-                kind = self.labels.kind if self.labels is not None else ""
-                self._exemplify([x[part] for x in inputs], Targets(kind, values[part]), indices[part] if indices is not None else None)
-
-    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        if targets is not None and (self.indexed is not False or not self.examples.indexed):
-            self.examples.take(inputs, targets, indices if self.indexed is not False else None)
+    def kept(self) -> Array | None:
+        """The data set indices of the samples that questions are asked of; None where the loader tells no index."""
+        if not self.indexed:
+            return None
+        held = self.examples.held.column("index") if len(self.examples.held) else np.zeros(0, np.int64)
+        return np.unique(np.concatenate([held, *self.pictures.numbers, *self.texts.numbers]).astype(np.int64))
 
     # -- other parts --------------------------------------------------------------------------------------------
 

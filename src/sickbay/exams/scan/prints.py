@@ -26,7 +26,7 @@ def all_finite(flat: Array) -> bool:
 
 def row_prints(flat: Array) -> Array:
     """A key for each row. Whoever compares them scatters them first, many at once."""
-    rows, width = flat.shape
+    width = flat.shape[1]
     room = width * flat.dtype.itemsize
     if not room % 8 and room <= 8 * WORDS and flat.flags.c_contiguous:
         with np.errstate(all="ignore"):
@@ -43,8 +43,9 @@ def wide(x: torch.Tensor) -> bool:
 
 def wide_prints(held: list[torch.Tensor]) -> tuple[Array, Array]:
     """Keys of the wide rows of some tensors, and which of the rows are finite: each number is read once, by the sum over its row."""
-    sums, spots = zip(*((_sums(x), _spots(x)) for x in (t.reshape(len(t), -1) for t in held)), strict=True)
-    sums, spots = torch.cat(sums).numpy(), torch.cat(spots).reshape(-1, COLUMNS).numpy()
+    read = [(_sums(x), _spots(x)) for x in (t.reshape(len(t), -1) for t in held)]
+    sums: Array = torch.cat([a for a, _ in read]).numpy()
+    spots: Array = torch.cat([b for _, b in read]).reshape(-1, COLUMNS).numpy()
     finite = np.isfinite(sums) if sums.dtype.kind == "f" else np.ones(len(sums), bool)
     bits = sums.view(np.uint32).astype(np.uint64) if sums.dtype.itemsize == 4 else sums.view(np.uint64)
     with np.errstate(over="ignore"):
@@ -62,4 +63,6 @@ def _sums(x: torch.Tensor) -> torch.Tensor:
 
 def _spots(x: torch.Tensor) -> torch.Tensor:
     step = x.shape[1] // SPOTS
-    return x.as_strided((len(x), SPOTS, COLUMNS // SPOTS), (x.stride(0), step * x.stride(1), x.stride(1))).clone(memory_format=torch.contiguous_format)
+    return x.as_strided((len(x), SPOTS, COLUMNS // SPOTS), (x.stride(0), step * x.stride(1), x.stride(1))).clone(
+        memory_format=torch.contiguous_format
+    )

@@ -1,4 +1,4 @@
-"""A scan that was interrupted, on disk: counts, sums, keys and where it stopped. No sample is in it: the questions about examples begin anew."""
+"""A scan that was interrupted, on disk: counts, sums, keys and where it stopped. No sample is in it: of those that questions are asked of, it has the index, and they are loaded again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Stopped:
     failed_batches: int
     finished: tuple[LoaderBook, LoaderSeen] | None = None
     """The pass before this one."""
+    asked: dict[str, Any] = field(default_factory=dict)
+    """By loader, the indices of the samples that questions are asked of (None where it tells no index)."""
 
 
 class _Ours(pickle.Unpickler):
@@ -51,9 +53,11 @@ NUMPY = frozenset({"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"})
 
 
 def save(file: Path, stopped: Stopped) -> None:
-    books = [stopped.book, *(stopped.finished or ())[:1]]
-    for book in books:
+    books = {stopped.name: stopped.book} | ({"train": stopped.finished[0]} if stopped.finished is not None else {})
+    for name, book in books.items():
         book.flush()
+        book.settle()
+        stopped.asked[name] = book.kept()
         book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
         book.layout, book.alike, book.watched, book.chosen = [], None, [], []
     text = pickle.dumps((VERSION, stopped))

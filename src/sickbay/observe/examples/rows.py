@@ -16,6 +16,8 @@ from sickbay.observe.numbers import Array
 
 WIDTH = 256
 MOST_TENSORS = 4
+LINES = 64
+"""Of a picture, that are at least looked at."""
 TABLE, SERIES, IMAGE, TOKENS = "table", "series", "image", "tokens"
 
 
@@ -77,8 +79,13 @@ def numbers_of(tensors: list[torch.Tensor], rows: Array) -> Array:
     """At most WIDTH numbers for each of these rows."""
     room = WIDTH // len(tensors)
     chosen = torch.from_numpy(rows)
-    parts = [_numbers(x[chosen.to(x.device)].cpu(), room) for x in tensors]
+    parts = [_numbers(_thinned(x)[chosen.to(x.device)].cpu(), room) for x in tensors]
     return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _thinned(x: torch.Tensor) -> torch.Tensor:
+    """Of large pictures, every second or further line: means over blocks of them hardly change."""
+    return x[:, :, :: max(x.shape[2] // LINES, 1), :: max(x.shape[3] // LINES, 1)] if x.dim() == 4 else x
 
 
 def _counted(x: torch.Tensor) -> bool:
