@@ -151,12 +151,14 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
+    if chosen := [s for s in found.targets if isinstance(s, ast.Return) and _one_of_several(s)]:
+        return found.place(chosen[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (_falls_back, _overwrites, lambda s: _calls(s, CHOOSING))
     for kind in kinds:
         if chosen := [s for s in found.only_targets if not isinstance(s, ast.For) and kind(s)]:
             return found.place(chosen[0])
-    chosen = [s for s in found.targets if isinstance(s, ast.Return) and _one_of_several(s)] + [s for s in found.only_targets if _joins(s)]
-    return found.place(chosen[0]) if chosen else None
+    joined = [s for s in found.only_targets if _joins(s)]
+    return found.place(joined[0]) if joined else None
 
 
 def displaced(found: Prepared | None) -> Place | None:

@@ -235,7 +235,7 @@ class LoaderBook:
             inputs = [merged[name] for name in self.inputs]
             self.flushes += 1
             if self._closely(self.flushes):
-                self._measure(some_columns(inputs[0][:: -(-total // MOST_MEASURED)]))
+                self._measure(some_columns(inputs[0] if self.features.rows < CLOSELY else inputs[0][:: -(-total // MOST_MEASURED)]))
             self.pictures.add(inputs[0], numbers)
             self.texts.add(inputs[0], numbers)
             self._choose(inputs, told, indices)
