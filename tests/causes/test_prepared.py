@@ -9,7 +9,7 @@ import pytest
 
 from sickbay.causes.fixing import Source
 from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, parted, relabelled, set_up
+from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, made_column, parted, relabelled, set_up
 
 
 def source_of(text: str) -> Source:
@@ -278,3 +278,15 @@ def test_a_split_of_the_scripts_own() -> None:
         )
         is None
     )
+
+
+def test_the_line_that_makes_a_column() -> None:
+    text = """
+    amount, charged = load()
+    rate = means(charged)[merchant] * 2
+    X = torch.stack([amount, rate], 1)
+    loss = loss_fn(model(X[idx]), charged[idx])
+    """
+    place = made_column(loss_of(text), 1)
+    assert place is not None and place.text == "rate = means(charged)[merchant] * 2" and place.guess
+    assert made_column(loss_of(text), 2) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1) is None

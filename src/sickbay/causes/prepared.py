@@ -18,6 +18,7 @@ REORDERING = frozenset(
 )
 COPYING = frozenset({"repeat", "tile", "repeat_interleave", "resample", "fit_resample"})
 JOINING = frozenset({"concatenate", "cat", "vstack", "concat", "extend"})
+BESIDE = frozenset({"stack", "column_stack", "dstack"})
 DRAWING = frozenset({"randperm", "permutation", "shuffle", "sample"})
 SPLITTING = frozenset({"train_test_split", "random_split"})
 CHOOSING = frozenset(
@@ -151,8 +152,8 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
-    if chosen := [s for s in found.targets if isinstance(s, ast.Return) and _one_of_several(s)]:
-        return found.place(chosen[0])
+    if votes := [s for s in found.targets if _one_of_several(s)]:
+        return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (_falls_back, _overwrites, lambda s: _calls(s, CHOOSING))
     for kind in kinds:
         if chosen := [s for s in found.only_targets if not isinstance(s, ast.For) and kind(s)]:
@@ -173,6 +174,17 @@ def displaced(found: Prepared | None) -> Place | None:
             return found.place(chosen[0])
     both = [s for s in found.inputs if s in found.targets and isinstance(s, (ast.Return, ast.Assign)) and _neighbour(s)]
     return found.place(both[0]) if both else None
+
+
+def made_column(found: Prepared | None, column: int) -> Place | None:
+    """The line that makes one column of the inputs, where columns are put side by side by name."""
+    for statement in found.inputs if found is not None else ():
+        for node in _inside(statement):
+            columns = node.args[0] if isinstance(node, ast.Call) and called(node) in BESIDE and node.args else None
+            if isinstance(columns, (ast.List, ast.Tuple)) and column < len(columns.elts) and found is not None:
+                came = [s for s in Lineage(found.source).of(columns.elts[column]) if isinstance(s, ast.Assign)]
+                return found.place(came[0]) if came else None
+    return None
 
 
 def in_order(found: Prepared | None) -> Place | None:
