@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 import sickbay
 from scan.loaders import Items, split
 from sickbay.exams.scan import resume
-from sickbay.exams.scan.book import EXAMPLES
+from sickbay.exams.scan.asked import EXAMPLES
 from sickbay.scans import ScanResult
 
 STOP_AT = 500
@@ -138,7 +138,11 @@ def test_no_sample_is_on_disk(tmp_path: Path) -> None:
     sickbay.scan(loader(1, [STOP_AT]), state=file)
     held = resume.load(file)
     assert (
-        held is not None and not len(held.book.examples.held) and not held.book.pictures.count and not held.book.texts.count and not held.book.waiting
+        held is not None
+        and not len(held.book.asked.examples.held)
+        and not held.book.asked.pictures.count
+        and not held.book.asked.texts.count
+        and not held.book.waiting
     )
 
 

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from sickbay.exams.scan.alike import Pictures, Texts
+from sickbay.exams.scan.asked import WAIT_BYTES, Asked, examples
 from sickbay.exams.scan.labels import LabelBook, numbers_of
 from sickbay.exams.scan.parts import Parts, one_each, parts_of, size_of, target_of
 from sickbay.exams.scan.plain import WORDS, as_it_is, joined, readable, sample_shape, whole
 from sickbay.exams.scan.sketch import Sketch
 from sickbay.exams.scan.tensors import TensorBook
 from sickbay.exams.scan.visit import Visit
-from sickbay.observe.examples.book import NEW_ROWS, Book
-from sickbay.observe.examples.rows import MOST_TENSORS, keys_of
+from sickbay.observe.examples.rows import MOST_TENSORS
 from sickbay.observe.examples.targets import Targets
 from sickbay.observe.keys import scattered, some_columns
 from sickbay.observe.numbers import Array
@@ -28,15 +27,13 @@ SMALL = 1 << 16
 """Bytes up to which tensors are put together before they are looked at; larger ones are looked at one by one."""
 LARGE_BYTES = 1 << 23
 """Of these, so many wait for each other all the same: between two batches, with code that is not in the processor's caches, a look costs three times as much."""
-WAIT_ROWS, WAIT_BYTES = 8192, 1 << 22
-"""What waits at most, for a look and for the questions about labels. Each look at all that waits costs about a millisecond beside what it costs by the row (`bench.scan`: texts of 128 ids in batches of 32 took 55 % more
+WAIT_ROWS = 8192
+"""What waits at most, and WAIT_BYTES. Each look at all that waits costs about a millisecond beside what it costs by the row (`bench.scan`: texts of 128 ids in batches of 32 took 55 % more
 than plain iteration with half a megabyte, 40 % with one, 33 % with two, 25 % with four and with eight)."""
 CLOSELY, MEASURED = 4096, 8
 """After the first rows, features are measured (mean and spread of each) on one part in so many,"""
 MOST_MEASURED = 1024
 """...by at most so many rows of it."""
-EXAMPLES = 3000
-"""Samples that the questions about labels are asked of."""
 WATCHED = 8
 """Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
 
@@ -54,8 +51,6 @@ class LoaderBook:
     """Everything that one pass showed, in bounded room."""
 
     def __init__(self, samples: int | None = None, fresh: bool = False, workers: bool = False) -> None:
-        self.stride = max((samples or 0) // EXAMPLES, 1)
-        """Of batches with large tensors, one in so many gives examples."""
         self.copies = not fresh
         """Small tensors are copied before they wait: their memory may be filled anew, or belongs to what is shared with workers,"""
         self.lasting = fresh or workers
@@ -76,17 +71,11 @@ class LoaderBook:
         self.indexed: bool | None = None
         self.seen, self.drawn = Sketch(), Sketch()
         """Samples by their numbers, and by their index."""
-        self.examples = examples(samples)
+        self.asked = Asked(samples)
         self.features, self.words = Features(), Words()
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
-        self.pictures, self.texts = Pictures(), Texts()
-        self.untouched: list[Visit] = []
         self.waiting: list[Waiting] = []
-        self.chosen: list[tuple[list[torch.Tensor], Array, Array | None]] = []
-        """Samples for the questions about labels: inputs, targets, indices;"""
-        self.room = 0
-        """...and their bytes."""
         self.layout: list[Any] = []
         """Name, shape of a sample, type and size of each tensor that waits,"""
         self.alike: Any = None
@@ -97,20 +86,6 @@ class LoaderBook:
         """...and how many batches wait at most."""
 
     def take(self, visit: Visit) -> None:
-        """Batches whose memory lasts wait as they are: any line of code that runs between two batches is cold, and costs several times as much as in a row."""
-        if self.copies or self.batches < WATCHED:
-            self._take(visit)
-            return
-        self.untouched.append(visit)
-        if len(self.untouched) >= self.limit:
-            self._touch()
-
-    def _touch(self) -> None:
-        untouched, self.untouched = self.untouched, []
-        for visit in untouched:
-            self._take(visit)
-
-    def _take(self, visit: Visit) -> None:
         self.batches += 1
         values = self._like_before(visit.batch)
         if values is None:
@@ -125,7 +100,7 @@ class LoaderBook:
             values = self._copied(values, watching)
         self.waiting.append(Waiting(visit.number, self.last, values, visit.indices))
         if len(self.waiting) >= self.limit or (self.large and (watching or not self.lasting)):
-            self._look()
+            self.flush()
 
     def _like_before(self, batch: Any) -> Any:
         """The tensors of a batch that is built just like the last one; None if it isn't."""
@@ -172,11 +147,11 @@ class LoaderBook:
         rooms = {name: x.numel() * x.element_size() for name, x in rows.items()}
         layout = [(name, sample_shape(x), x.dtype, rooms[name] <= SMALL) for name, x in rows.items()]
         if layout != self.layout:  # what waits has other shapes, and has to go first
-            self._look()
+            self.flush()
             self.layout = layout
         self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
-        if self.large and not len(self.examples.held):
-            self.examples = examples(None)  # of these, whole batches are taken, one in some
+        if self.large and not len(self.asked.examples.held):
+            self.asked.examples = examples(None)  # of these, whole batches are taken, one in some
         few = WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)
         self.limit = max(1, min(WAIT_ROWS // max(size, 1), few, LARGE_BYTES // max(sum(r for r in rooms.values() if r > SMALL), 1)))
         self._remember(visit.batch, plain, len(rows))
@@ -203,10 +178,6 @@ class LoaderBook:
 
     def flush(self) -> None:
         """Look at all that waits."""
-        self._touch()
-        self._look()
-
-    def _look(self) -> None:
         kept, self.waiting = [w for w in self.waiting if w.size], []
         if not kept:
             return
@@ -215,7 +186,7 @@ class LoaderBook:
         self.sizes.update(sizes)
         batches = np.repeat([w.number for w in kept], sizes)
         indices = whole(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept), total)
-        self.indexed = self.indexed is not False and indices is not None
+        self.indexed = self.asked.indexed = self.indexed is not False and indices is not None
         merged: dict[str, torch.Tensor] = {}
         prints: dict[str, Array] = {}
         for i, (name, shape, _, small) in enumerate(self.layout):
@@ -236,9 +207,8 @@ class LoaderBook:
             self.flushes += 1
             if self._closely(self.flushes):
                 self._measure(some_columns(inputs[0] if self.features.rows < CLOSELY else inputs[0][:: -(-total // MOST_MEASURED)]))
-            self.pictures.add(inputs[0], numbers)
-            self.texts.add(inputs[0], numbers)
-            self._choose(inputs, told, indices)
+            self.asked.compare(inputs[0], numbers)
+            self.asked.choose(inputs, told, indices)
         elif self.inputs:
             self._large(kept, told, numbers, indices)
 
@@ -253,11 +223,9 @@ class LoaderBook:
             inputs = [w.values[i] for i in places]
             if self._closely(self.flushes):
                 self._measure(some_columns(inputs[0]))
-            self.pictures.add(inputs[0], numbers[part])
-            stride = max(self.stride, self.flushed // EXAMPLES)  # of a stream, the first ones and then fewer and fewer
-            if told is not None and (self.flushes - 1) % stride == 0:
-                held = [x.clone() if x.nbytes < WAIT_BYTES else x for x in inputs]
-                self._hold(held, told.values[part], indices[part] if indices is not None else None)
+            self.asked.compare(inputs[0], numbers[part])
+            targets = told.part(part) if told is not None else None
+            self.asked.choose_batch(self.flushes, self.flushed, inputs, targets, indices[part] if indices is not None else None)
 
     def _closely(self, looks: int) -> bool:
         """Whether features are measured this time."""
@@ -289,43 +257,6 @@ class LoaderBook:
             self.features.add(columns)
             self.words.add(columns)
 
-    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
-        if targets is None or (not self.indexed and self.examples.indexed):
-            return
-        if self.indexed and indices is not None:
-            self.examples.note(indices, targets.values)
-        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
-        rows = np.flatnonzero(names <= self.examples.held.limit)
-        chosen = torch.from_numpy(rows)
-        self._hold([x[chosen] for x in inputs], targets.values[rows], indices[rows] if indices is not None else None)
-
-    def _hold(self, inputs: list[torch.Tensor], values: Array, indices: Array | None) -> None:
-        """These wait until there are some hundred, or a few megabytes."""
-        self.chosen.append((inputs, values, indices))
-        self.room += sum(x.numel() * x.element_size() for x in inputs)
-        if self.room >= WAIT_BYTES or sum(len(y) for _, y, _ in self.chosen) >= NEW_ROWS:
-            self.settle()
-
-    def settle(self) -> None:
-        """Give the book of examples what was chosen for it: some hundred at once."""
-        chosen, self.chosen, self.room = self.chosen, [], 0
-        while chosen:
-            shapes = [x.shape[1:] for x in chosen[0][0]]
-            alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
-            chosen = [part for part in chosen if not any(part is taken for taken in alike)]
-            inputs = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
-            values = np.concatenate([y for _, y, _ in alike])
-            indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
-            for at in range(0, len(values), NEW_ROWS):
-                part = slice(at, at + NEW_ROWS)
-                kind = self.labels.kind if self.labels is not None else ""
-                self._exemplify([x[part] for x in inputs], Targets(kind, values[part]), indices[part] if indices is not None else None)
-
-    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        if targets is not None and (self.indexed is not False or not self.examples.indexed):
-            self.examples.take(inputs, targets, indices if self.indexed is not False else None)
-
     def again(self, batch: Any, indices: Any) -> None:
         """Samples that an earlier scan has counted already: only what it could not keep on disk is made of them anew."""
         parts = parts_of(batch)
@@ -337,17 +268,9 @@ class LoaderBook:
         numbers = whole(indices, size) if self.indexed else None
         called = numbers if numbers is not None else np.arange(self.remade, self.remade + size)
         self.remade += size
-        self.pictures.add(inputs[0], called)
-        self.texts.add(inputs[0], called)
+        self.asked.compare(inputs[0], called)
         if self.labels is not None and self.target in plain:
-            self._choose(inputs, self.labels.targets(numbers_of(plain[self.target])), numbers)
-
-    def kept(self) -> Array | None:
-        """The data set indices of the samples that questions are asked of; None where the loader tells no index."""
-        if not self.indexed:
-            return None
-        held = self.examples.held.column("index") if len(self.examples.held) else np.zeros(0, np.int64)
-        return np.unique(np.concatenate([held, *self.pictures.numbers, *self.texts.numbers]).astype(np.int64))
+            self.asked.choose(inputs, self.labels.targets(numbers_of(plain[self.target])), numbers)
 
     # -- other parts --------------------------------------------------------------------------------------------
 
@@ -370,12 +293,3 @@ class LoaderBook:
                 if (plain := readable(x)) is not None and plain.is_floating_point() and plain.numel():
                     book.rows += 1
                     book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
-
-
-def examples(samples: int | None) -> Book:
-    """For the questions about labels; where the number of samples is known, it is offered hardly more than it keeps."""
-    book = Book(EXAMPLES)
-    book.loader = 0
-    if samples is not None and samples > EXAMPLES:
-        book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
-    return book

@@ -117,7 +117,7 @@ class Examination:
         book.flush()
         if before is not None and book is before.book and visitor.ended_by != "interrupted":
             self._again(before, name, loader, book, before.batches)
-        book.settle()
+        book.asked.settle()
         visitor.digest()
         same = _same_order(loader, visitor)
         own = clock() - began - visitor.waited
@@ -136,7 +136,7 @@ class Examination:
         try:
             for batch, indices in chosen_again(loader, self.workers, before.asked.get(name), batches):
                 book.again(batch, indices)
-            book.settle()
+            book.asked.settle()
         except Exception as e:
             why = f"some of those before batch {batches:,} could not be loaded again ({type(e).__name__})"
             self.missing.append(NotChecked("the questions about labels, for all samples", why))
@@ -212,9 +212,9 @@ def _draws_once(loader: Any) -> bool:
 
 def _questions(found: Scan, first: Pass, second: Pass | None) -> Scan:
     probe: DataProbe | None = None
-    if len(first.book.examples.held) and first.book.examples.target_kind:
-        others = (second.book.examples,) if second is not None and len(second.book.examples.held) else ()
-        probe = probed(first.book.examples, others, STUDY_SECONDS)
+    if len(first.book.asked.examples.held) and first.book.asked.examples.target_kind:
+        others = (second.book.asked.examples,) if second is not None and len(second.book.asked.examples.held) else ()
+        probe = probed(first.book.asked.examples, others, STUDY_SECONDS)
     if second is None or not first.book.rows or not second.book.rows:
         return replace(found, probe=probe)
     overlap, exact = compared(first.book, second.book)

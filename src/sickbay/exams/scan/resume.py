@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sickbay.exams.scan.alike import Pictures, Texts
-from sickbay.exams.scan.book import LoaderBook, examples
+from sickbay.exams.scan.asked import Asked
+from sickbay.exams.scan.book import LoaderBook
 from sickbay.facts.scan import LoaderSeen
 
 VERSION = 2
@@ -56,10 +56,10 @@ def save(file: Path, stopped: Stopped) -> None:
     books = {stopped.name: stopped.book} | ({"train": stopped.finished[0]} if stopped.finished is not None else {})
     for name, book in books.items():
         book.flush()
-        book.settle()
-        stopped.asked[name] = book.kept()
-        book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
-        book.layout, book.alike, book.watched, book.chosen = [], None, [], []
+        book.asked.settle()
+        stopped.asked[name] = book.asked.kept()
+        book.asked = Asked(indexed=book.indexed)  # the old one holds samples
+        book.layout, book.alike, book.watched = [], None, []
     text = pickle.dumps((VERSION, stopped))
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
