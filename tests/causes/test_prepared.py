@@ -9,7 +9,7 @@ import pytest
 
 from sickbay.causes.fixing import Source
 from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, parted, relabelled, set_up
+from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, made_column, parted, relabelled, set_up
 
 
 def source_of(text: str) -> Source:
@@ -177,3 +177,116 @@ def test_a_transform_of_its_own_is_named_itself() -> None:
 
 def test_scripts_that_call_themselves_in_circles_come_to_an_end() -> None:
     assert relabelled(loss_of("def f(a):\n    return f(a)\nX = f(X)\nY = f(f(X))\n" + LOOP)) is None
+
+
+def test_an_index_that_is_moved_on_one_side() -> None:
+    text = """
+    class Forms(Dataset):
+        def __init__(self):
+            self.images, self.labels = load()
+        def __getitem__(self, i):
+            return self.images[i], self.labels[i + 1]
+    for x, y in DataLoader(Forms()):
+        loss = loss_fn(model(x), y)
+    """
+    place = displaced(loss_of(text))
+    assert place is not None and place.text == "return self.images[i], self.labels[i + 1]" and place.guess
+    assert displaced(loss_of(text.replace("[i + 1]", "[i]"))) is None
+    assert displaced(loss_of(text.replace("self.images[i], self.labels[i + 1]", "self.images[2 * i], self.labels[i + 1]"))) is None
+
+
+def test_what_is_done_to_labels_after_inputs_were_made_of_them_is_theirs_alone() -> None:
+    text = """
+    def recordings(n):
+        faulty = draw(n)
+        clips = base + faulty[:, None] * rattle
+        faulty[swapped] = 1 - faulty[swapped]
+        return clips, faulty
+    X, Y = recordings(100)
+    for x, y in DataLoader(TensorDataset(X, Y)):
+        loss = loss_fn(model(x), y)
+    """
+    place = relabelled(loss_of(text))
+    assert place is not None and place.text == "faulty[swapped] = 1 - faulty[swapped]"
+    before = text.replace("        clips = base", "        faulty[rare] = 1\n        clips = base").replace(
+        "        faulty[swapped] = 1 - faulty[swapped]\n", ""
+    )
+    assert relabelled(loss_of(before)) is None  # inputs follow from these labels
+
+
+def test_a_loop_comes_round_again() -> None:
+    text = """
+    for epoch in range(9):
+        loss = loss_fn(model(X), Y)
+        Y[doubtful] = 0
+    """
+    place = relabelled(loss_of(text))
+    assert place is not None and place.text == "Y[doubtful] = 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("X = torch.cat([a, b])\nY = torch.cat([codes_a, codes_b])\n", "Y = torch.cat([codes_a, codes_b])"),
+        ("X = torch.cat([a, b])\nY = torch.cat([codes[:9], codes[9:]])\n", None),
+        ("X, Y = load()\nY = Y[:, 0]\n", None),
+    ],
+)
+def test_labels_of_two_origins(text: str, line: str | None) -> None:
+    place = relabelled(loss_of(text + LOOP))
+    assert (place.text if place is not None else None) == line
+
+
+def test_one_vote_of_several() -> None:
+    text = """
+    class Tickets(Dataset):
+        def __getitem__(self, i):
+            return self.words[i], self.votes[i, 0]
+    for x, y in DataLoader(Tickets()):
+        loss = loss_fn(model(x), y)
+    """
+    place = relabelled(loss_of(text))
+    assert place is not None and place.text == "return self.words[i], self.votes[i, 0]"
+    assert relabelled(loss_of(text.replace("self.words[i], self.votes[i, 0]", "self.words[i, 0], self.votes[i]"))) is None
+
+
+def test_a_split_of_the_scripts_own() -> None:
+    text = """
+    class Split:
+        def __init__(self, x, share):
+            order = torch.randperm(len(x))
+            n = int(share * len(x))
+            self.val, self.train = x[order[:n]], x[order[n:]]
+        def batches(self):
+            for i in torch.randperm(len(self.train)).split(9):
+                yield self.train[i]
+    x = load()
+    data = Split(x, 0.2)
+    for batch in data.batches():
+        fit(batch)
+    check(data.val)
+    """
+    place = parted(sides_of(text))
+    assert place is not None and place.text == "data = Split(x, 0.2)"
+    assert (
+        parted(
+            sides_of(
+                text.replace("order = torch.randperm(len(x))", "order = torch.arange(len(x))").replace(
+                    "torch.randperm(len(self.train))", "self.train"
+                )
+            )
+        )
+        is None
+    )
+
+
+def test_the_line_that_makes_a_column() -> None:
+    text = """
+    amount, charged = load()
+    rate = means(charged)[merchant] * 2
+    X = torch.stack([amount, rate], 1)
+    loss = loss_fn(model(X[idx]), charged[idx])
+    """
+    place = made_column(loss_of(text), 1)
+    assert place is not None and place.text == "rate = means(charged)[merchant] * 2" and place.guess
+    assert made_column(loss_of(text), 2) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1) is None

@@ -164,8 +164,15 @@ class TestTargetLeakage(CauseTestCase):
 
     def sick(self) -> Iterable[Record]:
         yield run(probe(relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
+        yield run(probe(relation=RELATED, column=column(score=0.93, others=0.76, sealed=0.7, sealed_classes=2)), accuracy=0.99, validation=0.02)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        near = column(score=0.93, others=0.76, sealed=0.7, sealed_classes=1)
+        yield "a value that excludes one class", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)
+        near = column(score=0.93, others=0.76, sealed=0.3, sealed_classes=2)
+        yield "few rows are certain", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)
+        near = column(score=0.93, others=0.9, sealed=0.7, sealed_classes=2)
+        yield "certain by the other columns too", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)
         yield "no column is good enough", run(probe(relation=RELATED, column=column(score=0.96)), accuracy=0.99, validation=0.02)
         yield "an easy task: the others do as well", run(probe(relation=RELATED, column=column(others=0.99)), accuracy=0.99, validation=0.02)
         yield "an easy task: two good columns", run(probe(relation=RELATED, column=column(next_best=0.95)), accuracy=0.99, validation=0.02)

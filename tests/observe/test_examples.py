@@ -270,3 +270,14 @@ def test_labels_that_the_loss_leaves_out_are_not_counted(script: WatchScript) ->
     assert record.facts.labels is not None and record.facts.labels.histogram == (0, 18, 6)
     np.testing.assert_allclose(record.series("accuracy/train").values, 0.75)
     np.testing.assert_allclose(record.family("predicted_share/train").values[0], [0, 1, 0])
+
+
+@pytest.mark.parametrize(("merchants", "sealed"), [(6000, True), (40, False)])
+def test_a_mean_over_outcomes_seals_the_rows_that_stand_alone(merchants: int, sealed: bool) -> None:
+    draws = np.random.default_rng(1)
+    x = draws.normal(size=(2000, 4))
+    y = (x[:, 0] + draws.normal(size=2000) > 0).astype(int)
+    merchant = draws.integers(0, merchants, 2000)
+    rate = (np.bincount(merchant, y, merchants) / np.maximum(np.bincount(merchant, minlength=merchants), 1))[merchant]
+    found = best_column(np.column_stack([x, rate]).astype(np.float32), slice(0, 5), y.astype(float), True)
+    assert (found is not None and found.sealed > 0.5 and found.sealed_classes == 2) == sealed

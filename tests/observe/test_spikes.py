@@ -47,6 +47,27 @@ def test_targets(script: WatchScript) -> None:
     assert {(o.role, o.sample, o.value) for s in kept for o in s.outliers} == {("target", 17, -900.0)}
 
 
+OWN = """
+class Squares(nn.Module):
+    def forward(self, out, y):
+        return ((out - y) ** 2).mean()
+criterion = Squares()
+model ="""
+
+
+def test_a_target_under_a_loss_of_the_scripts_own(script: WatchScript) -> None:
+    own = program("targets[17] = -900.0").replace("model =", OWN, 1).replace("F.mse_loss(model(x), y)", "criterion(model(x), y)")
+    run = script(own)
+    spikes = run.facts.spikes
+    assert {(o.role, o.sample, o.value) for s in spikes.kept for o in s.outliers} == {("target", 17, -900.0)}
+    assert (spikes.variable, spikes.target) == ("x", "y")
+
+
+def test_an_input_under_a_loss_of_the_scripts_own(script: WatchScript) -> None:
+    own = program("inputs[17, 2] = 400.0").replace("model =", OWN, 1).replace("F.mse_loss(model(x), y)", "criterion(model(x), y)")
+    assert {(o.role, o.sample, o.value) for s in script(own).facts.spikes.kept for o in s.outliers} == {("input", 17, 400.0)}
+
+
 def test_rows_are_known_again_without_a_loader(script: WatchScript) -> None:
     kept = [s for s in script(program("inputs[17, 2] = 400.0", BY_HAND)).facts.spikes.kept if s.outliers]
     assert len(kept) >= 4 and len({s.marks[s.outliers[0].row] for s in kept}) == 1 and not any(s.samples for s in kept)

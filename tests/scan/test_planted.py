@@ -170,3 +170,31 @@ def test_rows_that_are_not_finite_do_not_hide_another_scale() -> None:
     x[[3, 700]] = float("nan")
     result = sickbay.scan(loader(x, y), loader(x_val / 16, y_val))
     assert {"nonfinite-input", "train-val-mismatch"} <= {f.cause for f in result.wrong}
+
+
+def tokens(draws: np.random.Generator, rows: int) -> torch.Tensor:
+    return torch.from_numpy(draws.integers(0, 400, (rows, 24)))
+
+
+def test_copies_of_texts_that_are_few_among_many() -> None:
+    """4 % of rows of whole numbers: by chance they are never equal here, as training's own rows show."""
+    draws = np.random.default_rng(0)
+    x, x_val = tokens(draws, 600), tokens(draws, 300)
+    x_val[20:32] = x[100:112]
+    found = only(sickbay.scan(loader(x, torch.arange(600) % 3), loader(x_val, torch.arange(300) % 3, shuffle=False)), "train-val-leakage")
+    assert found.certainty == "likely" and set(found.indices) == set(range(20, 32))
+
+
+def test_two_copies_are_worth_a_remark() -> None:
+    x, y, x_val, y_val = split()
+    x_val[[7, 30]] = x[[5, 6]]
+    result = sickbay.scan(loader(x, y), loader(x_val, y_val, shuffle=False))
+    assert result and [(f.cause, f.indices) for f in result.remarks if f.cause == "train-val-leakage"] == [("train-val-leakage", (7, 30))]
+
+
+def test_rows_that_are_equal_by_nature_are_none() -> None:
+    """Answers of yes and no: training's rows equal each other as often as validation's equal them."""
+    draws = np.random.default_rng(0)
+    answers = torch.from_numpy((draws.random((900, 16)) < 0.15).astype(np.int64))
+    result = sickbay.scan(loader(answers[:600], torch.arange(600) % 3), loader(answers[600:], torch.arange(300) % 3, shuffle=False))
+    assert not [f for f in result.findings if f.cause == "train-val-leakage"]

@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader
 import sickbay
 from scan.loaders import Items, split
 from sickbay.exams.scan import resume
+from sickbay.exams.scan.asked import EXAMPLES
 from sickbay.scans import ScanResult
 
 STOP_AT = 500
@@ -55,7 +56,8 @@ def test_it_goes_on_from_that_batch(tmp_path: Path, shuffle: bool) -> None:
     second = loader(1, [], shuffle)
     result = sickbay.scan(second, state=file)
     assert result.seen.train.resumed_at == 16 and facts(result) == facts(whole)
-    assert set(second.seen).isdisjoint(first.seen[:512]) and not file.exists()
+    rest, again = second.seen[: 1400 - 512], second.seen[1400 - 512 :]
+    assert set(rest).isdisjoint(first.seen[:512]) and set(again) < set(first.seen[:512]) and not file.exists()
 
 
 def test_another_order_is_read_from_the_start(tmp_path: Path) -> None:
@@ -97,8 +99,37 @@ def test_the_first_loader_is_not_read_twice(tmp_path: Path) -> None:
     sickbay.scan(loader(1, []), loader(None, [STOP_AT], shuffle=False), state=file)
     train = loader(1, [])
     result = sickbay.scan(train, loader(None, [], shuffle=False), state=file)
-    assert not train.seen and result.seen.val is not None and result.seen.val.resumed_at == 16
+    assert len(train.seen) == len(set(train.seen)) <= EXAMPLES  # only for the questions about labels
+    assert result.seen.val is not None and result.seen.val.resumed_at == 16
     assert result.seen.exact is not None and result.seen.exact.found > 1300
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_labels_are_asked_about_in_all_samples(tmp_path: Path, shuffle: bool) -> None:
+    """Those that the first scan had chosen are loaded again: it kept their indices."""
+    file = tmp_path / "scan.stopped"
+    whole = sickbay.scan(loader(1, [], shuffle)).seen
+    sickbay.scan(loader(1, [STOP_AT], shuffle), state=file)
+    result = sickbay.scan(loader(1, [], shuffle), state=file).seen
+    assert result.probe is not None and whole.probe is not None and result.probe.relation is not None and whole.probe.relation is not None
+    assert result.probe.relation.rows == whole.probe.relation.rows and abs(result.probe.relation.score - whole.probe.relation.score) < 0.02
+    assert not any("labels" in n.what for n in result.not_checked)
+
+
+def test_a_loader_that_was_finished_is_asked_too(tmp_path: Path) -> None:
+    file = tmp_path / "scan.stopped"
+    sickbay.scan(loader(1, []), loader(None, [STOP_AT], shuffle=False), state=file)
+    result = sickbay.scan(loader(1, []), loader(None, [], shuffle=False), state=file).seen
+    assert result.probe is not None and result.probe.relation is not None and result.probe.relation.rows > 1000
+
+
+def test_samples_that_cannot_be_loaded_again_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "scan.stopped"
+    sickbay.scan(loader(1, [STOP_AT], shuffle=False), state=file)
+    broken = loader(1, [], shuffle=False)
+    take, broken.dataset.make = broken.dataset.make, None
+    broken.dataset.make = lambda held, i: take(held, i) if i >= 512 else 1 / 0
+    assert any("could not be loaded again (ZeroDivisionError)" in n.why for n in sickbay.scan(broken, state=file).seen.not_checked)
 
 
 def test_no_sample_is_on_disk(tmp_path: Path) -> None:
@@ -107,7 +138,11 @@ def test_no_sample_is_on_disk(tmp_path: Path) -> None:
     sickbay.scan(loader(1, [STOP_AT]), state=file)
     held = resume.load(file)
     assert (
-        held is not None and not len(held.book.examples.held) and not held.book.pictures.count and not held.book.texts.count and not held.book.waiting
+        held is not None
+        and not len(held.book.asked.examples.held)
+        and not held.book.asked.pictures.count
+        and not held.book.asked.texts.count
+        and not held.book.waiting
     )
 
 

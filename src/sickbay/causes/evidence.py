@@ -47,8 +47,9 @@ def at(place: Place | None) -> str:
 
 
 def located(place: Place | None, preposition: str = " at") -> str:
-    """ " at train.py:31", or nothing."""
-    return f"{preposition} {at(place)}" if at(place) else ""
+    """ " at train.py:31", or nothing; ", probably at" a line that was chosen by reading the script."""
+    likely = ", probably" if place is not None and place.guess else ""
+    return f"{likely}{preposition} {at(place)}" if at(place) else ""
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

@@ -12,6 +12,8 @@ from sickbay.causes.fixing import Function, Source, called, receiver
 
 Path = tuple[int, ...]
 """Which element of a tuple, of an element of it... the value is."""
+Binding = tuple[ast.stmt | None, ast.expr | None, Path]
+"""The statement that gives a name its value, the value, and which element of it."""
 DEEPEST = 40
 THROUGH = frozenset({"DataLoader", "Subset", "random_split", "tqdm", "iter", "next", "list", "tuple", "cycle", "islice", "trange", "prepare"})
 """Calls that hand on the elements of their first argument."""
@@ -93,6 +95,7 @@ class Lineage:
         elif name in self.functions:
             for function in self.functions[name]:
                 yield from self._returned(function, path, depth)
+            yield from self._made(owner)
         else:
             # A method gives back what it is called on, changed; a library's function what it is given.
             for given in (*([owner] if owner is not None else []), *call.args):
@@ -121,7 +124,7 @@ class Lineage:
             scope = next((a for a in self.source.ancestors(scope) if isinstance(a, Function | ast.Module)), None)
             if scope is None:
                 return
-            found = list(self._bound(name, scope))[::-1]
+            found = self._before(near, scope, list(self._bound(name, scope))[::-1])
             for statement, value, where in found:
                 if statement is not None:
                     yield statement
@@ -133,7 +136,17 @@ class Lineage:
             if found:
                 return
 
-    def _bound(self, name: str, scope: ast.AST) -> Iterator[tuple[ast.stmt | None, ast.expr | None, Path]]:
+    def _before(self, near: ast.AST, scope: ast.AST, found: list[Binding]) -> list[Binding]:
+        """Without what happens only later: below the line that uses the name, in the same function, and in no loop around both."""
+        here = next((a for a in self.source.ancestors(near) if isinstance(a, Function | ast.Module)), None)
+        loops = [a for a in self.source.ancestors(near) if isinstance(a, (ast.For, ast.While))]
+        line = getattr(near, "lineno", 0)
+        if here is not scope or not line:
+            return found
+        kept = [b for b in found if b[0] is None or b[0].lineno <= line or any(a in loops for a in self.source.ancestors(b[0]))]
+        return kept or found
+
+    def _bound(self, name: str, scope: ast.AST) -> Iterator[Binding]:
         """Where the name gets a value, or what it holds is changed: the statement, the value, and which element of it."""
         for node in _own(scope):
             if isinstance(node, ast.Assign):
@@ -182,8 +195,19 @@ class Lineage:
                             found = True
                             yield statement
                             yield from self._value(statement.value, (*where, *path), depth)
-        if not found:
+        if found:
+            yield from self._made(node.value)
+        else:
             yield from self._value(node.value, path, depth)
+
+    def _made(self, instance: ast.AST | None) -> Iterator[ast.stmt]:
+        """`data = Split(x, y)`: where the object was made whose attribute or method it is."""
+        if not isinstance(instance, ast.Name):
+            return
+        for scope in (a for a in self.source.ancestors(instance) if isinstance(a, Function | ast.Module)):
+            for statement, value, _ in self._bound(instance.id, scope):
+                if statement is not None and isinstance(value, ast.Call) and called(value) in self.classes:
+                    yield statement
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sickbay.causes.fixing import Source, called, source_at
 from sickbay.causes.lineage import Lineage
@@ -18,6 +18,8 @@ REORDERING = frozenset(
 )
 COPYING = frozenset({"repeat", "tile", "repeat_interleave", "resample", "fit_resample"})
 JOINING = frozenset({"concatenate", "cat", "vstack", "concat", "extend"})
+BESIDE = frozenset({"stack", "column_stack", "dstack"})
+DRAWING = frozenset({"randperm", "permutation", "shuffle", "sample"})
 SPLITTING = frozenset({"train_test_split", "random_split"})
 CHOOSING = frozenset(
     {"where", "masked_fill", "masked_fill_", "scatter", "scatter_", "fillna", "ffill", "bfill", "map", "replace", "fill_", "index_fill"}
@@ -38,7 +40,7 @@ class Statements:
         return any(s.lineno == statement.lineno for s in self.statements)
 
     def place(self, statement: ast.stmt) -> Place:
-        return self.source.place(statement.lineno)
+        return guessed(self.source, statement)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,12 @@ class Prepared:
         return [s for s in self.targets if s not in self.inputs]
 
     def place(self, statement: ast.stmt) -> Place:
-        return self.source.place(statement.lineno)
+        return guessed(self.source, statement)
+
+
+def guessed(source: Source, statement: ast.stmt) -> Place:
+    """A line that the text speaks for."""
+    return replace(source.place(statement.lineno), guess=True)
 
 
 def of_head(record: Record, head: Head | None) -> Prepared | None:
@@ -145,11 +152,14 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
+    if votes := [s for s in found.targets if _one_of_several(s)]:
+        return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (_falls_back, _overwrites, lambda s: _calls(s, CHOOSING))
     for kind in kinds:
         if chosen := [s for s in found.only_targets if not isinstance(s, ast.For) and kind(s)]:
             return found.place(chosen[0])
-    return None
+    joined = [s for s in found.only_targets if _joins(s)]
+    return found.place(joined[0]) if joined else None
 
 
 def displaced(found: Prepared | None) -> Place | None:
@@ -162,6 +172,18 @@ def displaced(found: Prepared | None) -> Place | None:
     for side in (found.only_targets, found.only_inputs):
         if chosen := [s for s in side if not isinstance(s, (ast.For, ast.Return)) and (_calls(s, REORDERING | COPYING) or _filters(s))]:
             return found.place(chosen[0])
+    both = [s for s in found.inputs if s in found.targets and isinstance(s, (ast.Return, ast.Assign)) and _neighbour(s)]
+    return found.place(both[0]) if both else None
+
+
+def made_column(found: Prepared | None, column: int) -> Place | None:
+    """The line that makes one column of the inputs, where columns are put side by side by name."""
+    for statement in found.inputs if found is not None else ():
+        for node in _inside(statement):
+            columns = node.args[0] if isinstance(node, ast.Call) and called(node) in BESIDE and node.args else None
+            if isinstance(columns, (ast.List, ast.Tuple)) and column < len(columns.elts) and found is not None:
+                came = [s for s in Lineage(found.source).of(columns.elts[column]) if isinstance(s, ast.Assign)]
+                return found.place(came[0]) if came else None
     return None
 
 
@@ -199,6 +221,8 @@ def parted(found: Sides | None) -> Place | None:
     only = [s for s in shown.statements if s not in trained and _calls(s, SPLITTING)]
     if both:
         return shown.place(both[0])
+    if own := [s for s in shown.statements if s in trained and _deals_out(trained.source, s)]:
+        return shown.place(own[0])
     return trained.place(trained.statements[0]) if only and _calls(trained.statements[0], frozenset({"DataLoader"})) else None
 
 
@@ -235,6 +259,47 @@ def _overwrites(statement: ast.stmt) -> bool:
     """`y[wrong] = ...`"""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AugAssign) else []
     return any(isinstance(t, ast.Subscript) for t in targets)
+
+
+def _joins(statement: ast.stmt) -> bool:
+    """`torch.cat([codes_a, codes_b])`: labels of two origins, which may not mean the same."""
+    for node in _inside(statement):
+        if isinstance(node, ast.Call) and called(node) in JOINING and node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
+            return len({ast.unparse(e).partition("[")[0] for e in node.args[0].elts}) > 1
+    return False
+
+
+def _one_of_several(statement: ast.stmt) -> bool:
+    """`return words[i], votes[i, 0]`: one column of what there is for this sample."""
+    given = statement.value if isinstance(statement, ast.Return) else None
+    last = given.elts[-1] if isinstance(given, ast.Tuple) and given.elts else None
+    return any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.slice, ast.Tuple)
+        and isinstance(n.slice.elts[0], ast.Name)
+        and isinstance(n.slice.elts[-1], ast.Constant)
+        and isinstance(n.slice.elts[-1].value, int)
+        for n in (ast.walk(last) if last is not None else ())
+    )
+
+
+def _neighbour(statement: ast.stmt) -> bool:
+    """`return images[i], labels[i + 1]`: one and the same index, once moved."""
+    taken = [n.slice for n in _inside(statement) if isinstance(n, ast.Subscript)]
+    plain = {s.id for s in taken if isinstance(s, ast.Name)}
+    moved = [s.left for s in taken if isinstance(s, ast.BinOp) and isinstance(s.op, (ast.Add, ast.Sub)) and isinstance(s.right, ast.Constant)]
+    return any(isinstance(m, ast.Name) and m.id in plain for m in moved)
+
+
+def _deals_out(source: Source, statement: ast.stmt) -> bool:
+    """`data = Split(x, y, 0.25)`: the script's own class or function draws an order and cuts it."""
+    names = {called(n) for n in _inside(statement) if isinstance(n, ast.Call)}
+    own = [n for n in ast.walk(source.tree) if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and n.name in names]
+    return any(
+        any(isinstance(n, ast.Call) and called(n) in DRAWING for n in ast.walk(made))
+        and any(isinstance(n, ast.Slice) and (n.lower is None) != (n.upper is None) for n in ast.walk(made))
+        for made in own
+    )
 
 
 def _filters(statement: ast.stmt) -> bool:

@@ -79,6 +79,10 @@ class Column:
     chance: float = 0.0
     continuous: bool = False
     """It takes many different values."""
+    sealed: float = 0.0
+    """Share of the rows in which it has a value that comes often, and with one class only, without exception,"""
+    sealed_classes: int = 0
+    """...and how many classes are told so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

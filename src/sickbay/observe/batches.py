@@ -75,7 +75,7 @@ class BatchWatch(Observer):
         self.labels = LabelWatch(session)
         self.scale = InputScale()
         self.bad: dict[str, facts.NonfiniteBatch] = {}
-        self.door: list[tuple[Any, Any, Any]] = []
+        self.door: list[tuple[Any, Any, Any, torch.nn.Module]] = []
         self.targets: list[tuple[torch.Tensor, Any]] = []
         self.seen = 0
         self.searched = 0
@@ -127,7 +127,7 @@ class BatchWatch(Observer):
             return
         if self.session.step < FINGERPRINTED:
             self._fingerprint(call)
-        self.door.append((call.args, call.kwargs, call.place_key))
+        self.door.append((call.args, call.kwargs, call.place_key, call.module))
         if len(self.door) > 4:
             del self.door[0]
         if not self.scale.full:
@@ -152,7 +152,7 @@ class BatchWatch(Observer):
     def _search(self) -> None:
         """The loss is not finite: was the data? Only now is it worth a look."""
         self.searched += 1
-        for args, kwargs, key in self.door:
+        for args, kwargs, key, _ in self.door:
             for x in _floats((*args, *kwargs.values())):
                 if not x.requires_grad and x.numel() * x.element_size() <= WATCHED_BYTES:
                     self._check("input", x, key)

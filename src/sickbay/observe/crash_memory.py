@@ -58,7 +58,7 @@ def _batch(session: Session) -> list[torch.Tensor]:
     watch: Any = next((o for o in session.observers if o.name == "batches"), None)
     if watch is None or not watch.door:
         return []
-    args, kwargs, _ = watch.door[-1]
+    args, kwargs, *_ = watch.door[-1]
     return [t for t in (*args, *kwargs.values()) if isinstance(t, torch.Tensor)]
 
 

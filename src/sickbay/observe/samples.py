@@ -57,8 +57,12 @@ class Features:
         std, mean = torch.std_mean(x.detach().reshape(len(x), -1).float(), 1)
         self.row_mean, self.row_std = _wider(self.row_mean, mean), _wider(self.row_std, std)
 
+    @property
+    def full(self) -> bool:
+        return self.batches >= MOST_MEASURED
+
     def add(self, columns: Array) -> None:
-        if self.batches >= MOST_MEASURED or (self.rows and columns.shape[1] != len(self.sums)):
+        if self.full or (self.rows and columns.shape[1] != len(self.sums)):
             return
         values = columns.astype(np.float64)
         values = values[np.isfinite(values).all(1)]

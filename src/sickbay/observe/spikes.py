@@ -120,14 +120,19 @@ class SpikeWatch(Observer):
         watch = self._other("batches")
         door, aims = getattr(watch, "door", None), getattr(watch, "targets", None)
         inputs: list[torch.Tensor] = []
+        judged = door[-1] if door and len(door) > 1 and _judges(door[-1]) else None
         if door:
-            inputs = _rows((*door[-1][0], *door[-1][1].values()))
-            self.door = door[-1][2] or self.door
+            entered = door[-1] if judged is None else door[-2]
+            inputs = _rows((*entered[0], *entered[1].values()))
+            self.door = entered[2] or self.door
         elif (call := getattr(self.session, "door", None)) is not None:
             inputs = _rows((*call[1], *call[2].values()))
         targets = [t for target, _ in aims or () for t in _rows((target,))]
         if aims:
             self.aim = aims[-1][1] or self.aim
+        elif judged is not None:
+            targets = _rows((*judged[0], *judged[1].values()))
+            self.aim = judged[2] or self.aim
         elif inputs:
             loaded = _rows((getattr(self._other("blackbox"), "batch", None),))
             targets = [t for t in loaded if len(t) == len(inputs[0]) and all(t is not x for x in inputs) and t.dim() <= 2]
@@ -222,6 +227,13 @@ class SpikeWatch(Observer):
             target=operands(expression_of(*self.aim))[1] if self.aim is not None else "",
         )
         self.session.writer.fact("spikes", fact)
+
+
+def _judges(call: tuple[Any, Any, Any, torch.nn.Module]) -> bool:
+    """A loss that is a module of the script's own: without parameters, given what a model has made."""
+    args, kwargs, _, module = call
+    made = any(isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwargs.values()))
+    return made and next(module.parameters(), None) is None
 
 
 def _rows(values: Any, depth: int = 0) -> list[torch.Tensor]:

@@ -86,7 +86,7 @@ def _trial(trial: Trial | None) -> dict[str, Any] | None:
 def _place(place: Place | None, folder: str) -> dict[str, Any]:
     place = place or Place()
     file = words.relative(place.file, folder) if place.file else None
-    return {"file": file, "line": place.line, "layer": _optional(place.layer)}
+    return {"file": file, "line": place.line, "layer": _optional(place.layer)} | ({"guess": True} if place.guess else {})
 
 
 def _evidence(e: Evidence, folder: str) -> dict[str, Any]:

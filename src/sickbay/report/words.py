@@ -126,7 +126,7 @@ def place(spot: Place | None, folder: str | None) -> str:
         return ""
     parts = []
     if spot.file:
-        parts.append(relative(spot.file, folder) + (f":{spot.line}" if spot.line else ""))
+        parts.append(("probably " if spot.guess else "") + relative(spot.file, folder) + (f":{spot.line}" if spot.line else ""))
     if spot.layer:
         parts.append(f"layer {clean(spot.layer)}")
     return ", ".join(parts)

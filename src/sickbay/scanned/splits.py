@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sickbay.causes import find
+from sickbay.causes.data.train_val_leakage import ALL, WIDTH, WIDTH_OF_WHOLE
 from sickbay.causes.data_maps import Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evidence import listed, shape
 from sickbay.conclude import suspect
@@ -19,6 +20,8 @@ from sickbay.signs import Signs
 
 ENOUGH, SHARE = 10, 0.02
 """Of samples that are nearly the same: as for equal ones (causes/data/train_val_leakage.py)."""
+NOT_BY_CHANCE = 10.0
+"""Times as many equal samples as training's rows, which equal each other now and then, let expect."""
 BEYOND = 3.0
 """Times as many as training's own samples are alike by nature."""
 FAR = 10.0
@@ -37,6 +40,8 @@ def splits(scan: Scan, record: Record) -> Iterator[Finding]:
     leak = suspect(find("train-val-leakage"), record, Signs())
     if leak is not None:
         yield _leak(scan, scan.val, from_suspicion(leak, scan.val), scan.exact)
+    else:
+        yield from _few(scan, scan.val, scan.overlap, scan.exact)
     if scan.near is not None:
         yield from _near(scan.val, scan.near)
     yield from _mismatch(scan, scan.val, scan.overlap)
@@ -52,6 +57,19 @@ def _leak(scan: Scan, val: LoaderSeen, found: Finding, exact: Twins) -> Finding:
     text = f"{exact.found:,} of {exact.rows:,} validation samples are training samples, number for number{part}; in validation and training: {_pairs(exact.pairs)}"
     indices = tuple(dict.fromkeys(a for a, _ in exact.pairs))
     return replace(found, text=text, indices=indices, diff=without(indices, val) or found.diff)
+
+
+def _few(scan: Scan, val: LoaderSeen, data: EvaluationData, exact: Twins) -> Iterator[Finding]:
+    """Equal samples that a run would not be told of, where less is known: few of them, or rows of whole numbers, which are equal by chance more easily. Here training's own rows tell how often they are."""
+    by_chance = data.train_distinct * data.train_twins * exact.rows
+    if not exact.found or exact.found < NOT_BY_CHANCE * by_chance or data.width < (WIDTH_OF_WHOLE if data.whole_numbers else WIDTH):
+        return
+    many = data.found_distinct >= ENOUGH and SHARE * exact.rows <= exact.found < ALL * exact.rows
+    made = finding(
+        "train-val-leakage", "likely" if many else "possible", "",
+        "split before anything that copies samples, and drop duplicates first", val, title="validation holds samples of the training set",
+    )  # fmt: skip
+    yield _leak(scan, val, made, exact)
 
 
 def _near(val: LoaderSeen, near: Twins) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ total that contains the amount in question, the target itself under another name
 ## How we know
 
 On a sample of up to 3,000 rows each column alone, cut into steps, is asked for the targets of the other half of the rows. One column tells nearly all, while the
-next best tells far less and all others together do not come near, although they do say something.
+next best tells far less and all others together do not come near, although they do say something. Or half of the rows have values of the column that come often, and
+without exception with one class only, though all other columns together leave much untold: a mean over outcomes that has the row's own among them.
 
 ## Looks like it but is not
 
@@ -22,6 +23,7 @@ Leave the column out and train again; what remains is the honest score. Ask of e
 
 ## References
 
+- Micci-Barreca 2001, A preprocessing scheme for high-cardinality categorical attributes: means over the target must leave the row's own out.
 - Kaufman, Rosset, Perlich and Stitelman 2012, Leakage in data mining: formulation, detection, and avoidance.
 - Kapoor and Narayanan 2023, Leakage and the reproducibility crisis in machine-learning-based science.
 """
@@ -33,6 +35,7 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.examples import generalises, probe_of
 from sickbay.causes.fixing import mend
+from sickbay.causes.prepared import made_column, prepared
 from sickbay.causes.registry import cause
 from sickbay.facts import Column, DataProbe
 from sickbay.nouns import Evidence, Fix
@@ -46,6 +49,9 @@ FAR_LESS = 0.75
 """...that the next best column may tell at most,"""
 LEFT, LEAST = 4.0, 0.15
 """...and how many times as much, and how much at least, all others together must leave untold."""
+MOSTLY, FAR_FROM = 0.5, 0.4
+"""Or: half of the rows have values of the column that come often and with one class only, without exception and for two classes at least, though all others together leave this much untold. No outcome
+that is uncertain by all that is known besides is certain by one measured column; a mean over the outcomes themselves (of a merchant with a single sale) is."""
 SOMETHING = 0.1
 """...though they tell this much at least: otherwise it is a task of one column, and that is it."""
 
@@ -63,13 +69,16 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     c = probe.column
     alone, others, following = (_beyond(c, s) for s in (c.score, c.others, c.next_best))
-    if alone < NEARLY_ALL[probe.targets] or following > FAR_LESS or others < SOMETHING or 1 - others < max(LEFT * (1 - alone), LEAST):
+    nearly = alone >= NEARLY_ALL[probe.targets] and 1 - others >= max(LEFT * (1 - alone), LEAST)
+    sealed = c.sealed >= MOSTLY and c.sealed_classes > 1 and 1 - others >= FAR_FROM
+    if not (nearly or sealed) or following > FAR_LESS or others < SOMETHING:
         return
     if generalises(record, probe) == "no":
         return
+    certain = f", {100 * c.sealed:.0f} % of them without exception, by values that come with one class only" if sealed else ""
     yield strong(
-        f"column {c.column} of the {c.columns} input columns alone tells {_score(probe, c.score)}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
-        probe.place,
+        f"column {c.column} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
+        made_column(prepared(record, probe.place, probe.target), c.column) or probe.place,
         column=c.column,
         score=c.score,
     )

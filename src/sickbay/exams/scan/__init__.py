@@ -10,6 +10,7 @@ tensors.py         types, shapes, ranges, NaN and infinity of one tensor
 labels.py          targets: how many of each class, in which order
 prints.py          what a row is known by
 sketch.py          rows by their key, in bounded room
+asked.py           the samples that questions are asked of
 alike.py           pictures and texts that are nearly the same
 augmentation.py    whether workers and epochs get random numbers of their own
 splits.py          what the validation loader shares with the training loader

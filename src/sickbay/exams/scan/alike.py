@@ -5,12 +5,12 @@ How alike the samples of one data set are by nature, its own halves tell: only w
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import torch
 
+from sickbay.observe.examples.rows import pooled
 from sickbay.observe.keys import scattered
 from sickbay.observe.numbers import Array
 
@@ -39,12 +39,14 @@ class Pictures:
         self.numbers: list[Array] = []
         self.count = 0
 
+    @property
+    def full(self) -> bool:
+        return self.count >= MOST_PICTURES
+
     def add(self, x: torch.Tensor, numbers: Array) -> None:
-        if self.count >= MOST_PICTURES or x.dim() != 4 or (light := _light(x)) is None:
+        if self.full or x.dim() != 4 or (light := _light(x)) is None:
             return
-        height, width = light.shape[1:]
-        small = torch.matmul(_means(ROWS, height), light.float() @ _means(COLUMNS, width).T)
-        self.thumbnails.append(small.reshape(len(x), -1).numpy())
+        self.thumbnails.append(pooled(light.float().numpy(), ROWS, COLUMNS).reshape(len(x), -1))
         self.numbers.append(numbers)
         self.count += len(x)
 
@@ -83,16 +85,6 @@ def _light(x: torch.Tensor) -> torch.Tensor | None:
     if min(x.shape[1:]) < SMALLEST:
         return None
     return x[:, :: -(-x.shape[1] // LARGEST), :: -(-x.shape[2] // LARGEST)]
-
-
-@cache
-def _means(parts: int, size: int) -> torch.Tensor:
-    """The matrix that makes means over equal stretches."""
-    edges = np.linspace(0, size, parts + 1).round().astype(int)
-    made = torch.zeros(parts, size)
-    for i, (a, b) in enumerate(pairwise(edges.tolist())):
-        made[i, a:b] = 1 / (b - a)
-    return made
 
 
 def _bits(thumbnails: Array) -> Array:

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from sickbay.exams.scan.alike import Pictures, Texts
+from sickbay.exams.scan.asked import WAIT_BYTES, Asked, examples
 from sickbay.exams.scan.labels import LabelBook, numbers_of
 from sickbay.exams.scan.parts import Parts, one_each, parts_of, size_of, target_of
 from sickbay.exams.scan.plain import WORDS, as_it_is, joined, readable, sample_shape, whole
 from sickbay.exams.scan.sketch import Sketch
 from sickbay.exams.scan.tensors import TensorBook
 from sickbay.exams.scan.visit import Visit
-from sickbay.observe.examples.book import NEW_ROWS, Book
-from sickbay.observe.examples.rows import MOST_TENSORS, keys_of
+from sickbay.observe.examples.rows import MOST_TENSORS
 from sickbay.observe.examples.targets import Targets
 from sickbay.observe.keys import scattered, some_columns
 from sickbay.observe.numbers import Array
@@ -25,19 +24,22 @@ from sickbay.observe.samples import Features
 from sickbay.observe.words import Words
 
 SMALL = 1 << 16
-"""Bytes up to which a tensor waits; larger ones are looked at one by one, and only the keys of their rows wait."""
-WAIT_ROWS, WAIT_BYTES = 4096, 1 << 21
-"""What waits at most. Of tables of 64 columns, looking at 1,024 rows together costs twice as much a row as at 4,096; more together are no cheaper."""
+"""Bytes up to which tensors are put together before they are looked at; larger ones are looked at one by one."""
+LARGE_BYTES = 1 << 23
+"""Of these, so many wait for each other all the same: between two batches, with code that is not in the processor's caches, a look costs three times as much."""
+WAIT_ROWS = 8192
+"""What waits at most, and WAIT_BYTES. Each look at all that waits costs about a millisecond beside what it costs by the row (`bench.scan`: texts of 128 ids in batches of 32 took 55 % more
+than plain iteration with half a megabyte, 40 % with one, 33 % with two, 25 % with four and with eight)."""
 CLOSELY, MEASURED = 4096, 8
-"""After the first rows, features are measured (mean and spread of each) on one part in so many."""
-EXAMPLES = 3000
-"""Samples that the questions about labels are asked of."""
+"""After the first rows, features are measured (mean and spread of each) on one part in so many,"""
+MOST_MEASURED = 1024
+"""...by at most so many rows of it."""
 WATCHED = 8
 """Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
 
 
 class Waiting(NamedTuple):
-    """A batch that is not looked at yet: its tensors, of large ones the keys of their rows."""
+    """A batch that is not looked at yet."""
 
     number: int
     size: int
@@ -48,10 +50,11 @@ class Waiting(NamedTuple):
 class LoaderBook:
     """Everything that one pass showed, in bounded room."""
 
-    def __init__(self, samples: int | None = None, fresh: bool = False) -> None:
-        self.stride = max((samples or 0) // EXAMPLES, 1)
-        """Of batches with large tensors, one in so many gives examples."""
+    def __init__(self, samples: int | None = None, fresh: bool = False, workers: bool = False) -> None:
         self.copies = not fresh
+        """Small tensors are copied before they wait: their memory may be filled anew, or belongs to what is shared with workers,"""
+        self.lasting = fresh or workers
+        """...large ones wait as they are, or not at all."""
         self.watched: list[Any] = []
         self.tensors: dict[str, TensorBook] = {}
         self.others: dict[str, tuple[str, str]] = {}
@@ -64,17 +67,15 @@ class LoaderBook:
         self.labels: LabelBook | None = None
         self.batches = self.rows = self.changed = self.last = self.flushed = self.flushes = 0
         self.sizes: Counter[int] = Counter()
+        self.remade = 0
         self.indexed: bool | None = None
         self.seen, self.drawn = Sketch(), Sketch()
         """Samples by their numbers, and by their index."""
-        self.examples = examples(samples)
+        self.asked = Asked(samples)
         self.features, self.words = Features(), Words()
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
-        self.pictures, self.texts = Pictures(), Texts()
         self.waiting: list[Waiting] = []
-        self.chosen: list[tuple[list[torch.Tensor], Array, Array | None]] = []
-        """Samples for the questions about labels: inputs, targets, indices."""
         self.layout: list[Any] = []
         """Name, shape of a sample, type and size of each tensor that waits,"""
         self.alike: Any = None
@@ -90,14 +91,15 @@ class LoaderBook:
         if values is None:
             self._open(visit)
             return
-        size = self.last
-        self.rows += size
-        if self.large:
-            values = self._large(visit, dict(zip(self.names, values, strict=True)))
-        elif self.copies or self.batches <= WATCHED:
-            values = self._copied(values)
-        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
-        if len(self.waiting) >= self.limit:
+        self.rows += self.last
+        self._wait(visit, values)
+
+    def _wait(self, visit: Visit, values: Any) -> None:
+        watching = self.batches <= WATCHED
+        if self.copies or watching:
+            values = self._copied(values, watching)
+        self.waiting.append(Waiting(visit.number, self.last, values, visit.indices))
+        if len(self.waiting) >= self.limit or (self.large and (watching or not self.lasting)):
             self.flush()
 
     def _like_before(self, batch: Any) -> Any:
@@ -113,14 +115,16 @@ class LoaderBook:
                 return None
         return values
 
-    def _copied(self, values: Any) -> list[torch.Tensor]:
-        if not self.copies:
-            self.watched.append(values)  # held, so that no other batch can be given the same memory
+    def _copied(self, values: Any, watching: bool) -> list[torch.Tensor]:
+        """Small tensors as copies. The first batches are held, so that no other can be given the same memory, unless the loader fills it itself."""
+        if watching and (self.lasting or not self.copies) and sum(x.nbytes for x in values) <= LARGE_BYTES // 2:
+            self.watched.append(values)
             places = [x.data_ptr() for held in self.watched for x in held]
-            self.copies = len(set(places)) < len(places)
-            if self.batches == WATCHED or self.copies:
-                self.watched = []
-        return [x.clone() for x in values]
+            if len(set(places)) < len(places):
+                self.copies, self.lasting = True, False
+        if self.batches >= WATCHED or not self.lasting:
+            self.watched = []
+        return [x.clone() if x.nbytes <= SMALL else x for x in values]
 
     # -- a batch of a new kind ----------------------------------------------------------------------------------
 
@@ -146,14 +150,12 @@ class LoaderBook:
             self.flush()
             self.layout = layout
         self.large = frozenset(name for name, room in rooms.items() if room > SMALL)
-        if self.large and not len(self.examples.held):
-            self.examples = examples(None)  # of these, whole batches are taken, one in some
-        values = self._large(visit, rows) if self.large else self._copied(list(rows.values()))
-        self.limit = max(1, min(WAIT_ROWS // max(size, 1), WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)))
-        self.waiting.append(Waiting(visit.number, size, values, visit.indices))
+        if self.large and not len(self.asked.examples.held):
+            self.asked.examples = examples(None)  # of these, whole batches are taken, one in some
+        few = WAIT_BYTES // max(sum(r for r in rooms.values() if r <= SMALL), 1)
+        self.limit = max(1, min(WAIT_ROWS // max(size, 1), few, LARGE_BYTES // max(sum(r for r in rooms.values() if r > SMALL), 1)))
         self._remember(visit.batch, plain, len(rows))
-        if len(self.waiting) >= self.limit:
-            self.flush()
+        self._wait(visit, list(rows.values()))
 
     def _begin(self, parts: Parts, names: tuple[str, ...], size: int) -> None:
         self.names = names
@@ -172,24 +174,6 @@ class LoaderBook:
         fitting = simple and (flat or (keys is not None and len(keys) == rows and all(isinstance(k, str) for k in keys)))
         self.alike = (type(batch), keys, [(x.shape, x.dtype) for _, x, _ in plain]) if fitting else None
 
-    def _large(self, visit: Visit, rows: dict[str, torch.Tensor]) -> list[Any]:
-        """Large tensors are looked at at once."""
-        size, indices, large = self.last, whole(visit.indices, self.last), self.large
-        values: list[Any] = []
-        for name, x in rows.items():
-            if name in large:
-                values.append(self._book(name).look(x.numpy(), np.full(size, visit.number), indices, small=False))
-            else:
-                values.append(x.clone())
-        inputs = [rows[name] for name in self.inputs if name in rows]
-        if any(name in large for name in self.inputs):
-            if self.features.rows < CLOSELY or self.batches % MEASURED == 0:
-                self._measure(some_columns(inputs[0]))
-            self.pictures.add(inputs[0], indices if indices is not None else np.arange(self.rows - size, self.rows))
-            if self.labels is not None and self.target in rows and (self.batches - 1) % self.stride == 0:
-                self._exemplify(inputs, self.labels.targets(numbers_of(rows[self.target])), indices)
-        return values
-
     # -- what waits ---------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
@@ -202,17 +186,17 @@ class LoaderBook:
         self.sizes.update(sizes)
         batches = np.repeat([w.number for w in kept], sizes)
         indices = whole(chain.from_iterable(w.indices if isinstance(w.indices, (list, tuple)) else [w.indices] for w in kept), total)
-        self.indexed = self.indexed is not False and indices is not None
+        self.indexed = self.asked.indexed = self.indexed is not False and indices is not None
         merged: dict[str, torch.Tensor] = {}
         prints: dict[str, Array] = {}
-        for i, (name, shape, dtype, small) in enumerate(self.layout):
+        for i, (name, shape, _, small) in enumerate(self.layout):
             held = [w.values[i] for w in kept]
-            self._meet(name, held, dtype, shape, sizes)
+            self._meet(name, held, shape, sizes)
             if small:
                 merged[name] = joined(held) if shape == WORDS else torch.cat(held)
                 prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
             else:
-                prints[name] = np.concatenate(held)
+                prints[name] = self._book(name).look_each(held, batches, indices)
         target = merged.get(self.target)
         told = self.labels.add(numbers_of(target), sizes) if self.labels is not None and target is not None else None
         numbers = indices if indices is not None else np.arange(self.flushed, self.flushed + total)
@@ -221,28 +205,48 @@ class LoaderBook:
         if self.inputs and all(name in merged for name in self.inputs):
             inputs = [merged[name] for name in self.inputs]
             self.flushes += 1
-            if self.features.rows < CLOSELY or self.flushes % MEASURED == 0:
-                self._measure(some_columns(inputs[0]))
-            self.pictures.add(inputs[0], numbers)
-            self.texts.add(inputs[0], numbers)
-            self._choose(inputs, told, indices)
+            if self._closely(self.flushes):
+                self._measure(some_columns(inputs[0] if self.features.rows < CLOSELY else inputs[0][:: -(-total // MOST_MEASURED)]))
+            self.asked.compare(inputs[0], numbers)
+            self.asked.choose(inputs, told, indices)
+        elif self.inputs:
+            self._large(kept, told, numbers, indices)
 
-    def _meet(self, name: str, held: list[Any], dtype: torch.dtype, shape: Any, sizes: list[int]) -> None:
+    def _large(self, kept: list[Waiting], told: Targets | None, numbers: Array, indices: Array | None) -> None:
+        """Of batches with large tensors, a few are asked more."""
+        places = [i for i, (name, *_) in enumerate(self.layout) if name in self.inputs]
+        at = 0
+        for w in kept:
+            part = slice(at, at + w.size)
+            at = part.stop
+            self.flushes += 1
+            inputs = [w.values[i] for i in places]
+            if self._closely(self.flushes):
+                self._measure(some_columns(inputs[0]))
+            self.asked.compare(inputs[0], numbers[part])
+            targets = told.part(part) if told is not None else None
+            self.asked.choose_batch(self.flushes, self.flushed, inputs, targets, indices[part] if indices is not None else None)
+
+    def _closely(self, looks: int) -> bool:
+        """Whether features are measured this time."""
+        return not self.features.full and (self.features.rows < CLOSELY or looks % MEASURED == 0)
+
+    def _meet(self, name: str, held: list[torch.Tensor], shape: Any, sizes: list[int]) -> None:
         """Types and shapes of the batches that waited."""
         if shape == WORDS:
             for x, size in zip(held, sizes, strict=True):
                 self._book(name).meet(x, 1, size)
         else:
-            self._book(name).meet(held[0] if isinstance(held[0], torch.Tensor) else torch.empty((0, *shape), dtype=dtype), len(held), sum(sizes))
+            self._book(name).meet(held[0], len(held), sum(sizes))
 
     def _count(self, prints: list[Array], numbers: Array, indices: Array | None) -> None:
         """Rows by the keys of all their parts."""
         if not prints:
             return
-        keys = prints[0]
+        keys = scattered(prints[0])
         with np.errstate(over="ignore"):
             for i, more in enumerate(prints[1:], start=1):
-                keys = keys + scattered(more + np.uint64(i))
+                keys += scattered(more + np.uint64(i))
         self.seen.add(keys, numbers)
         if indices is not None:
             self.drawn.add(scattered(indices), indices)
@@ -253,37 +257,20 @@ class LoaderBook:
             self.features.add(columns)
             self.words.add(columns)
 
-    def _choose(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        """Offers the book of examples only what it would keep: it knows samples by their index, or else by their key."""
-        if targets is None or (not self.indexed and self.examples.indexed):
+    def again(self, batch: Any, indices: Any) -> None:
+        """Samples that an earlier scan has counted already: only what it could not keep on disk is made of them anew."""
+        parts = parts_of(batch)
+        size = size_of(parts)
+        plain = {name: x for name, x in ((n, readable(value)) for n, value in parts) if x is not None and x.dim() and len(x) == size}
+        inputs = [plain[name] for name in self.inputs if name in plain]
+        if not inputs or len(inputs) < len(self.inputs):
             return
-        if self.indexed and indices is not None:
-            self.examples.note(indices, targets.values)
-        names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
-        rows = np.flatnonzero(names <= self.examples.held.limit)
-        chosen = torch.from_numpy(rows)
-        self.chosen.append(([x[chosen] for x in inputs], targets.values[rows], indices[rows] if indices is not None else None))
-        if len(rows) >= NEW_ROWS or sum(len(y) for _, y, _ in self.chosen) >= NEW_ROWS:
-            self.settle()
-
-    def settle(self) -> None:
-        """Give the book of examples what was chosen for it: some hundred at once."""
-        chosen, self.chosen = self.chosen, []
-        while chosen:
-            shapes = [x.shape[1:] for x in chosen[0][0]]
-            alike = [part for part in chosen if [x.shape[1:] for x in part[0]] == shapes and (part[2] is None) == (chosen[0][2] is None)]
-            chosen = [part for part in chosen if not any(part is taken for taken in alike)]
-            inputs = [torch.cat(parts) for parts in zip(*(xs for xs, _, _ in alike), strict=True)]
-            values = np.concatenate([y for _, y, _ in alike])
-            indices = np.concatenate([i for _, _, i in alike if i is not None]) if alike[0][2] is not None else None
-            for at in range(0, len(values), NEW_ROWS):
-                part = slice(at, at + NEW_ROWS)
-                kind = self.labels.kind if self.labels is not None else ""
-                self._exemplify([x[part] for x in inputs], Targets(kind, values[part]), indices[part] if indices is not None else None)
-
-    def _exemplify(self, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
-        if targets is not None and (self.indexed is not False or not self.examples.indexed):
-            self.examples.take(inputs, targets, indices if self.indexed is not False else None)
+        numbers = whole(indices, size) if self.indexed else None
+        called = numbers if numbers is not None else np.arange(self.remade, self.remade + size)
+        self.remade += size
+        self.asked.compare(inputs[0], called)
+        if self.labels is not None and self.target in plain:
+            self.asked.choose(inputs, self.labels.targets(numbers_of(plain[self.target])), numbers)
 
     # -- other parts --------------------------------------------------------------------------------------------
 
@@ -306,12 +293,3 @@ class LoaderBook:
                 if (plain := readable(x)) is not None and plain.is_floating_point() and plain.numel():
                     book.rows += 1
                     book.look(plain.reshape(1, -1).numpy(), np.array([self.batches - 1]), None, small=False, first=row)
-
-
-def examples(samples: int | None) -> Book:
-    """For the questions about labels; where the number of samples is known, it is offered hardly more than it keeps."""
-    book = Book(EXAMPLES)
-    book.loader = 0
-    if samples is not None and samples > EXAMPLES:
-        book.held.limit = np.uint64(int(0.95 * EXAMPLES / samples * 2**64))
-    return book

@@ -18,7 +18,7 @@ from sickbay.exams.scan.augmentation import augmentation
 from sickbay.exams.scan.book import LoaderBook
 from sickbay.exams.scan.neutral import undisturbed
 from sickbay.exams.scan.splits import compared, nearly
-from sickbay.exams.scan.visit import Visitor, drawn_again
+from sickbay.exams.scan.visit import Visitor, chosen_again, drawn_again
 from sickbay.facts.data import Loader
 from sickbay.facts.examples import DataProbe
 from sickbay.facts.scan import Augmentation, LoaderSeen, Scan, TensorSeen
@@ -98,28 +98,29 @@ class Examination:
     def through(self, name: str, loader: Any, finished: Pass | None = None) -> Pass:
         before = self.earlier
         if before is not None and before.name != name and before.finished is not None:
-            return Pass(*before.finished)
+            done = Pass(*before.finished)
+            self._again(before, name, loader, done.book, done.seen.batches)
+            return done
         visitor, book = Visitor(loader, self.workers, stopping=lambda: self.interrupts.noted), LoaderBook(*_known(loader, self.workers))
         if before is not None and before.name == name:
             visitor.start, visitor.checksum = before.batches, before.checksum
-        total, tick, own = _length(loader), self.progress, 0.0
+        total, tick, began = _length(loader), self.progress, clock()
         for visit in visitor:
-            began = clock()
             if before is not None and visitor.resumed and book is not before.book:
                 book = self._go_on(before, visitor)
             book.take(visit)
             if tick is not None:
                 tick(name, visit.number + 1, total)
-            own += clock() - began
         if visitor.start and not visitor.resumed:
             why = "the loader draws another order this time (or tells none), so that all was read again"
             self.missing.append(NotChecked(f"going on where the last scan of the {name} loader stopped", why))
-        began = clock()
         book.flush()
-        book.settle()
+        if before is not None and book is before.book and visitor.ended_by != "interrupted":
+            self._again(before, name, loader, book, before.batches)
+        book.asked.settle()
         visitor.digest()
         same = _same_order(loader, visitor)
-        own += clock() - began
+        own = clock() - began - visitor.waited
         if visitor.ended_by == "interrupted":
             self._interrupted(name, visitor, book, finished)
         return Pass(book, _seen(name, loader, visitor, book, same, own))
@@ -128,9 +129,17 @@ class Examination:
         visitor.failures = [*before.failures, *visitor.failures]
         visitor.failed += before.failed
         visitor.failed_batches += before.failed_batches
-        why = f"they are asked of what came after batch {before.batches:,}: no sample is kept on disk"
-        self.missing.append(NotChecked("the questions about labels, for all samples", why))
         return before.book
+
+    def _again(self, before: resume.Stopped, name: str, loader: Any, book: LoaderBook, batches: int) -> None:
+        """Load the samples again that questions are asked of: the earlier scan kept no more than their indices."""
+        try:
+            for batch, indices in chosen_again(loader, self.workers, before.asked.get(name), batches):
+                book.again(batch, indices)
+            book.asked.settle()
+        except Exception as e:
+            why = f"some of those before batch {batches:,} could not be loaded again ({type(e).__name__})"
+            self.missing.append(NotChecked("the questions about labels, for all samples", why))
 
     def _interrupted(self, name: str, visitor: Visitor, book: LoaderBook, finished: Pass | None) -> None:
         self.stopped = True
@@ -203,9 +212,9 @@ def _draws_once(loader: Any) -> bool:
 
 def _questions(found: Scan, first: Pass, second: Pass | None) -> Scan:
     probe: DataProbe | None = None
-    if len(first.book.examples.held) and first.book.examples.target_kind:
-        others = (second.book.examples,) if second is not None and len(second.book.examples.held) else ()
-        probe = probed(first.book.examples, others, STUDY_SECONDS)
+    if len(first.book.asked.examples.held) and first.book.asked.examples.target_kind:
+        others = (second.book.asked.examples,) if second is not None and len(second.book.asked.examples.held) else ()
+        probe = probed(first.book.asked.examples, others, STUDY_SECONDS)
     if second is None or not first.book.rows or not second.book.rows:
         return replace(found, probe=probe)
     overlap, exact = compared(first.book, second.book)
@@ -246,13 +255,12 @@ def _not_checked(found: Scan, val: Any, shaken: Any) -> list[NotChecked]:
     return missing
 
 
-def _known(loader: Any, workers: int | None) -> tuple[int | None, bool]:
-    """How many samples there will be; and whether batches are made anew each time, in memory of this process."""
+def _known(loader: Any, workers: int | None) -> tuple[int | None, bool, bool]:
+    """How many samples there will be; whether batches are made anew each time, in memory of this process; and whether by workers."""
     if not isinstance(loader, DataLoader):
-        return None, False
-    return (None if isinstance(loader.dataset, IterableDataset) else _length(loader.dataset)), (
-        loader.num_workers if workers is None else workers
-    ) == 0
+        return None, False, False
+    processes = (loader.num_workers if workers is None else workers) > 0
+    return (None if isinstance(loader.dataset, IterableDataset) else _length(loader.dataset)), not processes, processes
 
 
 def _length(loader: Any) -> int | None:

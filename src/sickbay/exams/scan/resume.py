@@ -1,4 +1,4 @@
-"""A scan that was interrupted, on disk: counts, sums, keys and where it stopped. No sample is in it: the questions about examples begin anew."""
+"""A scan that was interrupted, on disk: counts, sums, keys and where it stopped. No sample is in it: of those that questions are asked of, it has the index, and they are loaded again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import contextlib
 import io
 import os
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sickbay.exams.scan.alike import Pictures, Texts
-from sickbay.exams.scan.book import LoaderBook, examples
+from sickbay.exams.scan.asked import Asked
+from sickbay.exams.scan.book import LoaderBook
 from sickbay.facts.scan import LoaderSeen
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -31,6 +31,8 @@ class Stopped:
     failed_batches: int
     finished: tuple[LoaderBook, LoaderSeen] | None = None
     """The pass before this one."""
+    asked: dict[str, Any] = field(default_factory=dict)
+    """By loader, the indices of the samples that questions are asked of (None where it tells no index)."""
 
 
 class _Ours(pickle.Unpickler):
@@ -51,11 +53,13 @@ NUMPY = frozenset({"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"})
 
 
 def save(file: Path, stopped: Stopped) -> None:
-    books = [stopped.book, *(stopped.finished or ())[:1]]
-    for book in books:
+    books = {stopped.name: stopped.book} | ({"train": stopped.finished[0]} if stopped.finished is not None else {})
+    for name, book in books.items():
         book.flush()
-        book.examples, book.pictures, book.texts = examples(None), Pictures(), Texts()  # these hold samples
-        book.layout, book.alike, book.watched, book.chosen = [], None, [], []
+        book.asked.settle()
+        stopped.asked[name] = book.asked.kept()
+        book.asked = Asked(indexed=book.indexed)  # the old one holds samples
+        book.layout, book.alike, book.watched = [], None, []
     text = pickle.dumps((VERSION, stopped))
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")

@@ -54,7 +54,7 @@ def _twins(train: LoaderBook) -> float:
 
 def nearly(train: LoaderBook, val: LoaderBook, exact: Twins) -> Twins | None:
     """Nearly equal pictures or texts, beyond those that are equal; None where there are too few to compare."""
-    for by, mine, theirs in (("picture", val.pictures, train.pictures), ("text", val.texts, train.texts)):
+    for by, mine, theirs in (("picture", val.asked.pictures, train.asked.pictures), ("text", val.asked.texts, train.asked.texts)):
         if min(mine.count, theirs.count) < FEWEST:
             continue
         a, numbers = mine.signs()

@@ -1,6 +1,6 @@
 """One tensor of the batches over a whole pass: types, shapes, ranges, what is not finite, what never varies.
 
-Every number is looked at once, by a sum of squares over its row: that is not finite if one of them isn't, and costs less than any comparison. The dearer questions (ranges, mean and
+Every number is looked at once, by a sum of squares: that is not finite if one of them isn't, and costs less than any comparison. The dearer questions (ranges, mean and
 spread of each feature) are asked of the first batches, and then of one in some.
 """
 
@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 import torch
 
-from sickbay.exams.scan.prints import row_prints
+from sickbay.exams.scan.prints import all_finite, row_prints, wide, wide_prints
 from sickbay.facts.data import InputScale
 from sickbay.facts.scan import BadRow, TensorSeen
 from sickbay.observe.examples.rows import TABLE, kind_of
@@ -62,19 +62,40 @@ class TensorBook:
     def look(self, rows: Array, batches: Array, indices: Array | None, *, small: bool, first: int = 0) -> Array:
         """The numbers of one or more batches; `batches` has the batch of each row, `indices` the data set's; the first row is the batch's row `first`. Returns the rows' keys."""
         flat = rows.reshape(len(rows), -1)
-        self.seen += 1
         if not flat.size:
             return np.zeros(len(flat), np.uint64)
-        keys, finite = row_prints(flat)
+        finite = all_finite(flat)
         if not finite:
             self._search(flat, batches, indices, first)
-        if self.scale.batches < 8 and flat.dtype.kind == "f":
-            self.scale.add(torch.from_numpy(flat))
         if self.kind == TABLE and small and flat.shape[1] <= MOST_COLUMNS:
             self._columns(flat)
+        self._measure(flat, finite)
+        return row_prints(flat)
+
+    def look_each(self, held: list[torch.Tensor], batches: Array, indices: Array | None) -> Array:
+        """As `look`, for batches of one shape that are too large to be put together."""
+        together = wide(held[0])
+        keys, fine = wide_prints(held) if together else (np.zeros(0, np.uint64), np.ones(len(batches), bool))
+        others, at = [], 0
+        for x in held:
+            part = slice(at, at + len(x))
+            where = batches[part], indices[part] if indices is not None else None
+            at = part.stop
+            if not together:
+                others.append(self.look(x.numpy(), *where, small=False))
+                continue
+            finite = bool(fine[part].all())
+            if not finite:
+                self._search(x.numpy().reshape(len(x), -1), *where, 0)
+            self._measure(x.numpy().reshape(len(x), -1), finite)
+        return keys if together else np.concatenate(others)
+
+    def _measure(self, flat: Array, finite: bool) -> None:
+        self.seen += 1
+        if self.scale.batches < 8 and flat.dtype.kind == "f":
+            self.scale.add(torch.from_numpy(flat))
         if self.seen <= CLOSELY or self.seen % EVERY == 0:
             self._range(flat, finite)
-        return keys
 
     def _range(self, flat: Array, finite: bool) -> None:
         if flat.dtype.kind == "b":

@@ -213,7 +213,10 @@ def _drawing() -> Iterator[dict[int, deque[Any]]]:
     def _next_index(self: Any) -> Any:
         index = original(self)
         if self._dataset_kind == 0:  # of streams, these are only a count
-            drawn.setdefault(id(self), deque()).append(index)
+            try:
+                drawn[id(self)].append(index)
+            except KeyError:
+                drawn[id(self)] = deque([index])
         return index
 
     _BaseDataLoaderIter._next_index = _next_index  # type: ignore[method-assign]
@@ -253,6 +256,18 @@ def drawn_again(loader: Any, batches: int) -> list[Any] | None:
         except StopIteration:
             break
     return found
+
+
+def chosen_again(loader: Any, workers: int | None, indices: Any, batches: int) -> Iterator[tuple[Any, Any]]:
+    """Samples of an earlier scan by their indices; of a list, its first batches."""
+    if isinstance(loader, Sequence):
+        yield from ((batch, None) for batch in loader[:batches])
+        return
+    if indices is None or not map_style(loader):
+        raise LookupError("the loader tells no index")
+    size = max(loader.batch_size or 32, 1)
+    chosen = [indices[at : at + size].tolist() for at in range(0, len(indices), size)]
+    yield from zip(remade(loader, loader.num_workers if workers is None else workers, chosen), chosen, strict=True)
 
 
 def _summed(checksum: int, indices: Any) -> int:

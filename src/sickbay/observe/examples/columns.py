@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sickbay import facts
@@ -12,6 +14,8 @@ MOST_COLUMNS = 128
 FEWEST_COLUMNS = 3
 FEWEST_ROWS = 150
 BINS = 32
+OFTEN = 50
+"""Rows with one value of a column, all of one class: of a class that half of the others have, that is chance once in 10^15."""
 WORTH = 0.8
 """Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look."""
 
@@ -40,7 +44,17 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
         next_best=float(np.delete(scores, best).max()),
         chance=base,
         continuous=len(np.unique(given[:, best])) > BINS,
+        **(_sealed(given[:, best], y) if classes else {}),
     )
+
+
+def _sealed(column: Array, y: Array) -> dict[str, Any]:
+    """Values that come often, and with one class only."""
+    values, where, counts = np.unique(column, return_inverse=True, return_counts=True)
+    often = np.flatnonzero(counts >= OFTEN)
+    classes = {int(v): np.unique(y[where == v]) for v in often}
+    only = {v: int(found[0]) for v, found in classes.items() if len(found) == 1}
+    return {"sealed": float(counts[list(only)].sum() / len(y)), "sealed_classes": len(set(only.values()))}
 
 
 def _alone(column: Array, y: Array, classes: bool) -> float:
