@@ -47,6 +47,24 @@ def test_bent(script: WatchScript, between: str) -> None:
     assert found["0.weight"].followed_by
 
 
+def test_an_activation_whose_result_is_thrown_away(script: WatchScript) -> None:
+    model = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        h = self.a(x)
+        torch.relu(h)
+        return self.b(h)
+
+model = Net()
+"""
+    found = maps(script, model)
+    assert found["b.weight"].follows == ("a.weight",) and found["a.weight"].followed_by == ("linear",)
+
+
 def test_convolutions(script: WatchScript) -> None:
     found = maps(
         script,

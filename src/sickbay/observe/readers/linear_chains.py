@@ -64,17 +64,18 @@ def read(reading: Reading) -> None:
         return
     values: list[_Value] = []
     uses: dict[int, _Use] = {}
+    leading = {node.index for node in reading.ancestors}
     for node in reading.trace.nodes:
-        values.append(_follow(reading, node, values, uses))
+        values.append(_follow(reading, node, values, uses, node.index in leading))
     names = {i: entry.name for i, use in uses.items() if (entry := reading.registry.entry(use.weight)) is not None}
     by_weight: dict[tuple[str, str], list[_Use]] = {}
-    for index in sorted({node.index for node in reading.ancestors} & names.keys()):
+    for index in sorted(leading & names.keys()):
         by_weight.setdefault((names[index], uses[index].node.name), []).append(uses[index])
     for key, same in by_weight.items():
         reading.add("linear_maps", key, _fact(reading, key[0], same, names), most=MOST)
 
 
-def _follow(reading: Reading, node: Node, values: list[_Value], uses: dict[int, _Use]) -> _Value:
+def _follow(reading: Reading, node: Node, values: list[_Value], uses: dict[int, _Use], leads_to_loss: bool) -> _Value:
     made = [values[i] for i in node.inputs]
     parameters = [t for t in node.sources if _is_parameter(reading, t)]
     frozen = _union(v.frozen for v in made)
@@ -95,7 +96,7 @@ def _follow(reading: Reading, node: Node, values: list[_Value], uses: dict[int, 
     else:
         value.maps = _passed_on(reading, node, values)
         value.behind |= (1 << node.index) * (node.name in _RECURRENT)
-    if use is not None or not value.maps or "norm" in node.name:
+    if leads_to_loss and (use is not None or not value.maps or "norm" in node.name):  # else its result is thrown away
         for m in _union(v.maps for v in made):
             if len(uses[m].followers) < MOST_FOLLOWERS:
                 uses[m].followers.append(node.name)
