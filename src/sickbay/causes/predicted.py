@@ -15,5 +15,7 @@ def last_shares(record: Record, name: str, classes: int = 2) -> np.ndarray | Non
     family = record.family(name)
     if len(family.steps) < LOOKS or len(family.names) < classes:
         return None
-    values = np.asarray(family.values, float)
-    return np.asarray(np.nanmean(values[-max(LOOKS, len(values) // 5) :], axis=0))
+    values = np.asarray(family.values, float)[-max(LOOKS, len(family.steps) // 5) :]
+    seen = np.isfinite(values)
+    sums = np.where(seen, values, 0.0).sum(axis=0)
+    return np.asarray(np.divide(sums, seen.sum(axis=0), out=np.full(len(sums), np.nan), where=seen.any(axis=0)))

@@ -46,7 +46,8 @@ MINIMUM_STEPS = 100
 FEW = 30
 """In a log, whose values are means over many steps."""
 LOW = 0.01
-EARLY = 0.4
+EARLY = 0.5
+"""Of the run. A drop to a tenth after each third reaches a hundredth at two thirds, a cosine at the very end."""
 DONE = 0.05
 """What the loss still fell afterwards, as a share of its start."""
 HIGH = 0.5
@@ -100,7 +101,7 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _died_at(series: Series, least: int) -> int | None:
-    """The step from which the rate is below a hundredth of its highest, if that lies in the first third."""
+    """The step from which the rate is below a hundredth of its highest, if that lies in the first half."""
     if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
         return None
     alive = np.flatnonzero(series.values > 1.001 * LOW * np.max(series.values))  # two drops to a tenth are a hundredth, but for rounding
