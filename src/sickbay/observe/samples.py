@@ -15,8 +15,9 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.features import Features
 from sickbay.observe.keys import row_keys, some_columns
-from sickbay.observe.numbers import Array, blurred
+from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
 from sickbay.observe.words import Words, shift
@@ -28,66 +29,11 @@ MOST_ROWS = 100_000
 """Training rows that are remembered; of each evaluation a fifth of that."""
 EVERY_STEPS = 256
 """Training rows are looked at on each of the first steps, and then on sampled ones: enough for all of a small data set."""
-MOST_MEASURED = 64
-"""Batches over which features are measured."""
-MOST_ROW_SCALES, FEWEST_IN_A_ROW = 8, 8
-"""Batches over which whole rows are measured; numbers that a row must have for its own mean and spread to mean anything."""
 MOST_EVALUATIONS, MOST_MODELS = 8, 8
 MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
 PASSES = 2
 """Times that one evaluation is looked at: its data is the same the next time."""
-
-
-class Features:
-    """Running mean and spread of each feature (of those that the key is made of)."""
-
-    def __init__(self) -> None:
-        self.batches = self.rows = 0
-        self.sums: Array = np.zeros(0)
-        self.squares: Array = np.zeros(0)
-        self.lowest, self.highest = np.inf, -np.inf
-        self.row_mean: tuple[float, float] | None = None
-        self.row_std: tuple[float, float] | None = None
-
-    def add_rows(self, x: torch.Tensor) -> None:
-        """The scale of whole rows, of the first batches."""
-        if self.batches > MOST_ROW_SCALES or not x.is_floating_point() or x.numel() < FEWEST_IN_A_ROW * len(x):
-            return
-        std, mean = torch.std_mean(x.detach().reshape(len(x), -1).float(), 1)
-        self.row_mean, self.row_std = _wider(self.row_mean, mean), _wider(self.row_std, std)
-
-    @property
-    def full(self) -> bool:
-        return self.batches >= MOST_MEASURED
-
-    def add(self, columns: Array) -> None:
-        if self.full or (self.rows and columns.shape[1] != len(self.sums)):
-            return
-        values = columns.astype(np.float64)
-        values = values[np.isfinite(values).all(1)]
-        if not len(values):
-            return
-        self.batches += 1
-        self.rows += len(values)
-        self.sums = (self.sums if len(self.sums) else 0.0) + values.sum(0)
-        self.squares = (self.squares if len(self.squares) else 0.0) + (values * values).sum(0)
-        self.lowest, self.highest = min(self.lowest, values.min()), max(self.highest, values.max())
-
-    def fact(self) -> facts.FeatureScale | None:
-        if not self.rows:
-            return None
-        mean = self.sums / self.rows
-        spread = np.sqrt(np.maximum(self.squares / self.rows - mean * mean, 0.0))
-        return facts.FeatureScale(
-            rows=self.rows,
-            minimum=blurred(self.lowest),
-            maximum=blurred(self.highest),
-            mean=tuple(blurred(v, 6) for v in mean),
-            std=tuple(blurred(v) for v in spread),
-            row_mean=self.row_mean,
-            row_std=self.row_std,
-        )
 
 
 @dataclass
@@ -180,7 +126,7 @@ class SampleWatch(Observer):
         columns = some_columns(x)
         book.train.append(row_keys(columns))
         book.rows += len(columns)
-        if book.features.batches < MOST_MEASURED and columns.dtype.kind in "fiu":
+        if not book.features.full and columns.dtype.kind in "fiu":
             book.features.add(columns)
             book.features.add_rows(x)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
@@ -290,12 +236,6 @@ class SampleWatch(Observer):
 
     def _place(self, key: tuple[CodeType, int] | None) -> Place | None:
         return self.session.keep_source(place_of(*key)) if key is not None else None
-
-
-def _wider(known: tuple[float, float] | None, values: torch.Tensor) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    low, high = (min(known[0], low), max(known[1], high)) if known is not None else (low, high)
-    return blurred(low, 6), blurred(high, 6)
 
 
 def caller_of(depth: int) -> tuple[CodeType, int] | None:

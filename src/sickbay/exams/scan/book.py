@@ -18,9 +18,9 @@ from sickbay.exams.scan.tensors import TensorBook
 from sickbay.exams.scan.visit import Visit
 from sickbay.observe.examples.rows import MOST_TENSORS
 from sickbay.observe.examples.targets import Targets
+from sickbay.observe.features import Features
 from sickbay.observe.keys import scattered, some_columns
 from sickbay.observe.numbers import Array
-from sickbay.observe.samples import Features
 from sickbay.observe.words import Words
 
 SMALL = 1 << 16
