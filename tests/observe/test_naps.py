@@ -173,6 +173,24 @@ def test_evaluation_and_a_second_loss_end_a_nap(tmp_path: Path) -> None:
     assert record.facts.run.steps == STEPS + 1
 
 
+def test_an_evaluation_whose_loss_is_taken_with_gradients_on_is_seen(tmp_path: Path) -> None:
+    def train() -> list[float]:
+        model, optimizer, x, y = parts()
+        seen = []
+        for step in range(STEPS):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            if step % 7 == 6:
+                with torch.no_grad():
+                    out = model(x)
+                seen.append(F.cross_entropy(out, y).item())
+        return seen
+
+    record, seen, _ = record_of(tmp_path, train)
+    assert np.allclose(record.series("loss/eval").values, seen)
+
+
 def test_an_optimizer_that_is_made_anew_is_still_counted(tmp_path: Path) -> None:
     def train() -> list[float]:
         model, _, x, y = parts()

@@ -56,7 +56,7 @@ def hook_losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
-                if session.asleep and session.train_mode and is_grad_enabled() and not _broken(output):
+                if session.asleep and session.train_mode and is_grad_enabled() and _trains(output) and not _broken(output):
                     return output
                 with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
                     call = _loss_call(name, args, kwargs, output)
@@ -69,6 +69,11 @@ def hook_losses(session: Session, patches: Patches) -> None:
 
     for name in LOSSES:
         patches.wrap(F, name, around(name))
+
+
+def _trains(loss: Any) -> bool:
+    """Else it is an evaluation, of what was predicted inside a `no_grad` that has ended: seen also on steps that are slept through."""
+    return type(loss) is not torch.Tensor or loss.requires_grad
 
 
 def _broken(loss: Any) -> bool:
