@@ -61,6 +61,13 @@ def test_the_fix_takes_it_out_of_the_line(line: str, fixed: str) -> None:
     assert added(fix.diff) == [fixed]
 
 
+def test_a_softmax_of_the_script_s_own_is_pointed_at_where_it_is_used() -> None:
+    source = "def softmax(z):\n    e = torch.exp(z)\n    return e / e.sum(1)\n\ndef net(x):\n    return softmax(x @ W)\n"
+    suspicion = assert_suspects(squashed(source=source, text="return e / e.sum(1)"), "softmax-before-cross-entropy")
+    assert suspicion.place is not None and suspicion.place.line == 6
+    assert added(suspicion.fix.diff) == ["    return x @ W"]
+
+
 def test_a_layer_on_its_own_line_of_a_sequential_goes_with_its_comma() -> None:
     source = "net = nn.Sequential(\n    nn.Linear(4, 3),\n    nn.Softmax(dim=1),\n)\n"
     fix = assert_suspects(squashed(source=source, text="nn.Softmax"), "softmax-before-cross-entropy").fix

@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from sickbay.causes.evidence import first_place, hint, listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at, sources
@@ -45,6 +46,8 @@ from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
+SWITCH, ALMOST = "requires_grad", 0.85
+"""One letter too few or two swapped: 0.92 to 0.96 by difflib's measure; `retain_grad`, a real word, has 0.67."""
 SHARE = 0.3
 """A small fixed projection beside a large trained net is no illness; a third of all weights is."""
 SOLVED = 0.15
@@ -119,7 +122,9 @@ def _on_purpose(record: Record) -> bool:
 
 
 def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
-    """The call that froze them, or the one line of the script that sets requires_grad to False."""
+    """The line that means to unfreeze them and does not, the call that froze them, or the one line of the script that sets requires_grad to False."""
+    if (misspelt := _misspelt(record)) is not None:
+        return misspelt
     if (seen := next((w.frozen_at for w in weights if w.frozen_at is not None), None)) is not None:
         return seen
     found = [(source, node) for source in sources(record) for node in ast.walk(source.tree) if _freezes(node)]
@@ -128,6 +133,16 @@ def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
         line = getattr(node, "lineno", 1)
         return source.place(line)
     return next((w.built_at for w in weights if w.built_at is not None), None)
+
+
+def _misspelt(record: Record) -> Place | None:
+    """`p.require_grad = True`: Python makes a new attribute of it, and the weight stays frozen."""
+    for source in sources(record):
+        for node in ast.walk(source.tree):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(target, ast.Attribute) and target.attr != SWITCH and get_close_matches(target.attr, [SWITCH], cutoff=ALMOST):
+                return source.place(target.lineno)
+    return None
 
 
 def _freezes(node: ast.AST) -> bool:

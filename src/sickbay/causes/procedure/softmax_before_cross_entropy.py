@@ -37,7 +37,7 @@ from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import without
 from sickbay.facts import Loss, Op
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -66,8 +66,20 @@ def softmax_before_cross_entropy(record: Record, signs: Signs) -> Iterator[Evide
             seen.add(key)
             floor = _floor(inner, outer)
             limit = f"; the loss cannot fall below {floor:.2f}" if floor else ""
-            text = f"{inner.name}{located(inner.place)} feeds {outer.name}{located(outer.place)}, which expects logits{limit}"
-            yield proof(text, inner.place, None, **({"floor": floor} if floor else {}))
+            place = _used(record, inner.place)
+            text = f"{inner.name}{located(place)} feeds {outer.name}{located(outer.place)}, which expects logits{limit}"
+            yield proof(text, place, None, **({"floor": floor} if floor else {}))
+
+
+def _used(record: Record, place: Place | None) -> Place | None:
+    """Of a function of the script's own that is just that (`def softmax(z)`), the only line that calls it: there is nothing wrong with the function."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    if source is None or statement is None:
+        return place
+    name = getattr(source.function(statement), "name", "")
+    calls = source.calls(name) if any(word in name.lower() for word in SQUASHING) else []
+    return source.place(calls[0].lineno) if len(calls) == 1 else place
 
 
 def _pairs(loss: Loss) -> Iterator[tuple[Op, Op]]:
