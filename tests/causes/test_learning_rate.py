@@ -41,6 +41,14 @@ def thrown(function: str) -> Record:
     return with_facts(record, losses=(replace(record.facts.losses[0], heads=heads),))
 
 
+def fine_tuned(losses: Any, factor: float = 40.0) -> Record:
+    """Two optimizers, one after the other."""
+    steps, half = np.arange(len(losses)), len(losses) // 2
+    rates = {"lr": (steps[:half], np.full(half, 0.002)), "lr@1": (steps[half:], np.full(len(losses) - half, 0.002 * factor))}
+    record = run(losses, extra=rates)
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),))
+
+
 class TestLrTooHigh(CauseTestCase):
     cause = "lr-too-high"
     certainty = "likely"
@@ -52,9 +60,12 @@ class TestLrTooHigh(CauseTestCase):
         yield run([3.5, 3.4, 6.3, *falling(5, 2.6, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
         yield thrown("mse_loss")
+        yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "fine-tuning on what is harder, at the same rate", fine_tuned([*falling(2.1, 0.3, 150), *noisy(1.5, 0.05, 150)], factor=1.0)
+        yield "a warm restart, from which it falls again", fine_tuned([*falling(2.1, 0.3, 150), *falling(1.4, 0.35, 150)])
         yield "large first updates, and it learns", run(falling(2.3, 0.1), ratio=0.3)
         yield "the error of a value function, which grows as an agent learns", thrown("")
         yield "a jump at first, made good", run([2.3, 2.2, 4.5, *falling(3, 0.2, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])

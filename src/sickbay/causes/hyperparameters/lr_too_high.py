@@ -8,8 +8,8 @@ far in the first steps that units die and nothing can be learned afterwards.
 ## How we know
 
 The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
-a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. A trial with a
-tenth of the rate decides.
+a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
+loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
 
@@ -31,6 +31,7 @@ A tenth of the rate; for transformers and Adam also a warm-up.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import end
+from sickbay.signs.curves import end, start
 from sickbay.signs.losses import judged_losses, supervised, training_losses
 
 GROWTH = 100.0
@@ -54,6 +55,10 @@ NOT_RECOVERED = 0.5
 """A healthy run at a bold rate may jump at first too, but is below half of its start at the end."""
 THROWN = 20.0
 """Times the untrained model's loss: in 104 healthy runs of the ward the first twenty steps cost at most three times it."""
+MULTIPLE, PHASE = 5.0, 40
+"""A rate that is raised fivefold at once, forty steps before it and after it: warm-up is over by then."""
+LEARNED, LOST, NOT_FALLING = 0.6, 1.5, 0.95
+"""The loss had come down to six tenths, is half as high again as that, and no lower than half of the steps since: warm restarts fall again."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -72,6 +77,9 @@ STILL_HIGH = 0.05
 )  # fmt: skip
 def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     ledger = [*_divergence(record, signs), *_large_updates(record, signs)]
+    if not ledger and (raised := _raised(record)):
+        yield strong(raised, rate_place(record))
+        return
     if not ledger and record.facts.log is not None:
         ledger = [*_in_a_log(signs)]
     if not ledger:
@@ -124,6 +132,30 @@ def _overshot(record: Record) -> str:
         thrown = peak > THROWN * first and supervised(loss)
         if len(c) > FIRST_STEPS and first > 0 and peak > OVERSHOOT * first + 3 * c.noise and (last > NOT_RECOVERED * first or thrown):
             return f"the loss jumped from {first:.3g} to {peak:.3g} within {FIRST_STEPS} steps and ends at {last:.3g}"
+    return ""
+
+
+def _raised(record: Record) -> str:
+    """The same weights learned at a rate, and learn no more at a multiple of it: fine-tuning that destroys what was trained."""
+    series = [s for s in record.series_like("lr") if len(s)]
+    steps, rates = np.concatenate([[0], *(s.steps for s in series)]), np.concatenate([[0.0], *(s.values for s in series)])
+    if len(np.unique(steps[1:])) < len(steps) - 1:
+        return ""  # optimizers that step in turn
+    order = np.argsort(steps[1:], kind="stable") + 1
+    steps, rates = steps[order], rates[order]
+    jumps = np.flatnonzero((rates[:-1] > 0) & (rates[1:] > MULTIPLE * rates[:-1])) + 1
+    for c, loss in judged_losses(record) if len(jumps) else ():
+        at = int(steps[jumps[-1]])
+        before, after = (replace(c, steps=c.steps[part], values=c.values[part]) for part in (c.steps < at, c.steps >= at))
+        if min(len(before), len(after)) < PHASE or not supervised(loss):
+            continue
+        first, learned, now = start(before).value, end(before).value, end(after).value
+        if 0 < learned < LEARNED * first and now > LOST * learned and now > NOT_FALLING * float(np.median(after.values)):
+            low, high = float(rates[jumps[-1] - 1]), float(rates[jumps[-1]])
+            return (
+                f"at a learning rate of {number(low)} the loss fell from {first:.3g} to {learned:.3g}; since step {at}, at {number(high)} "
+                f"({high / low:.3g} times as high), it has gone to {now:.3g} and stands there"
+            )
     return ""
 
 
