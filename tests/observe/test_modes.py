@@ -144,3 +144,28 @@ for epoch in range(3):
 """
     )
     assert run.facts.modes.training_in_eval == 0
+
+
+LOADERS = """
+from torch.utils.data import DataLoader, TensorDataset
+model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+data = TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,)))
+train, held = DataLoader(data, batch_size=16), DataLoader(data, batch_size=32)
+pairs = [(torch.randn(8, 4), torch.randint(0, 3, (8,)))] * 2
+for epoch in range(3):
+    for x, y in train:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, y in EVALUATED:
+            F.cross_entropy(model(x), y)
+"""
+
+
+@pytest.mark.parametrize(("evaluated", "training_data"), [("train", True), ("held", False), ("pairs", False)])
+def test_whose_data_is_evaluated_in_train_mode(evaluated: str, training_data: bool, script: WatchScript) -> None:
+    modes = script(LOADERS.replace("EVALUATED", evaluated)).facts.modes
+    assert modes.evaluation_in_train == modes.evaluation_passes == 3
+    assert modes.evaluation_on_training_data is training_data

@@ -71,8 +71,8 @@ class ModeWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.roots: dict[int, Root] = {}
-        self.loader: int | None = None
-        """Where the newest batch came from, until training has used it."""
+        self.loaded = False
+        """A loader gave a batch that training has not used."""
         self.waiting: list[tuple[Root, ForwardCall, bool]] = []
         self.unused: dict[Any, Unused] = {}
         self.outputs: list[tuple[Unused, Any]] = []
@@ -132,13 +132,13 @@ class ModeWatch(Observer):
             unused.first = step if unused.first is None else unused.first
             unused.last = step
             unused.layers = tuple(layers[:16])
-            unused.on_training_data |= self.loader is not None and self.loader == self.session.train_loader
+            unused.on_training_data |= self.loaded and self.session.loader == self.session.train_loader
 
     def batch_loaded(self, *_: Any) -> None:
-        self.loader = self.session.loader
+        self.loaded = True  # which loader it was, others find out in the same moment
 
     def stepped(self, *_: Any) -> None:
-        self.loader = None  # training has used it: what is evaluated now need not come from a loader
+        self.loaded = False  # what is evaluated now need not come from a loader
 
     napped = stepped
 
