@@ -94,7 +94,7 @@ $(VENV)/.ready: $(VENV)/.created pyproject.toml constraints.txt hatch_build.py p
 	@touch $@
 
 $(VENV)/.frameworks: $(VENV)/.ready
-	@echo "==> installing Lightning, transformers and accelerate, whose trainers the tests watch, and Ray"
+	@echo "==> installing Lightning, transformers and accelerate, whose trainers the tests watch, h5py and Ray"
 	@$(BIN)/python -m pip install --progress-bar off --quiet -c constraints.txt -e '.[frameworks,ray]'
 	@touch $@
 
