@@ -36,6 +36,7 @@ def run(losses: np.ndarray = FLAT, source: str = FREEZING, kind: str = "Linear",
 def test_a_switch_that_is_misspelt() -> None:
     suspicion = assert_suspects(run(source=FREEZING + "for p in model.body.parameters():\n    p.require_grad = True\n"), "frozen-parameters")
     assert suspicion.place is not None and suspicion.place.line == 5
+    assert added(suspicion.fix.diff) == ["    p.requires_grad = True"]
 
 
 class TestFrozenParameters(CauseTestCase):

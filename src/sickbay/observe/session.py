@@ -1,6 +1,7 @@
 """One Session per process: it owns the hooks, the observers, the step counter and the record.
 
-`starting.py` puts every hook in place; `Session.close` takes every one of them out again and ends the record. In between, `fire` is the only way from a hook to the observers: it counts our own time, keeps
+`starting.py` puts every hook in place; `Session.close` takes every one of them out again and ends the record. In between,
+`fire` is the only way from a hook to the observers: it counts our own time, keeps
 our work out of autograd and out of our own sight, and contains whatever goes wrong.
 """
 

@@ -81,14 +81,16 @@ def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
     part = size(p for p, _ in random)
     if random and part > SHARE * everything:
         names = list(dict.fromkeys(p.layer or p.name for p, _ in random))
-        place = _frozen_at(record, [w for _, w in random])
+        place, misspelt = _frozen_at(record, [w for _, w in random]), _misspelt(record)
         yield proof(
             f"{part:,} of {everything:,} values are frozen{located(place)} at the numbers that were drawn at random in this run ({listed(names)}), and "
             "feed layers that are trained",
-            place,
+            misspelt or place,
             values=part,
             share=part / everything,
         )
+        if misspelt is not None:
+            yield hint(f"torch knows no such switch as the one{located(misspelt)}: setting it makes a new attribute, and the weights stay frozen")
     elif trouble is not None and (found := _random_table(record, frozen)) is not None:
         source, call, drawn = found
         place = source.place(call.lineno)
@@ -122,9 +124,7 @@ def _on_purpose(record: Record) -> bool:
 
 
 def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
-    """The line that means to unfreeze them and does not, the call that froze them, or the one line of the script that sets requires_grad to False."""
-    if (misspelt := _misspelt(record)) is not None:
-        return misspelt
+    """The call that froze them, or the one line of the script that sets requires_grad to False."""
     if (seen := next((w.frozen_at for w in weights if w.frozen_at is not None), None)) is not None:
         return seen
     found = [(source, node) for source in sources(record) for node in ast.walk(source.tree) if _freezes(node)]
@@ -136,13 +136,16 @@ def _frozen_at(record: Record, weights: Sequence[Weight]) -> Place | None:
 
 
 def _misspelt(record: Record) -> Place | None:
-    """`p.require_grad = True`: Python makes a new attribute of it, and the weight stays frozen."""
+    """The line that means to unfreeze and does not: `p.require_grad = True`."""
     for source in sources(record):
         for node in ast.walk(source.tree):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            if isinstance(target, ast.Attribute) and target.attr != SWITCH and get_close_matches(target.attr, [SWITCH], cutoff=ALMOST):
-                return source.place(target.lineno)
+            if isinstance(node, ast.Assign) and _almost(node.targets[0]):
+                return source.place(node.lineno)
     return None
+
+
+def _almost(target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr != SWITCH and bool(get_close_matches(target.attr, [SWITCH], cutoff=ALMOST))
 
 
 def _freezes(node: ast.AST) -> bool:
@@ -199,6 +202,9 @@ def _edits(source: Source, line: int | None) -> list[Edit]:
     calls = [c for c in source.calls("from_pretrained", line=line) if keyword(c, "freeze") is None and c.args]
     if calls:
         return [source.replacing(c, f"{source.segment(c)[:-1]}, freeze=False)") for c in calls]
+    misspelt = [n.targets[0] for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and n.lineno == line and _almost(n.targets[0])]
+    if misspelt:
+        return [source.replacing(t, f"{source.segment(t.value)}.{SWITCH}") for t in misspelt if isinstance(t, ast.Attribute)]
     switches = [n for n in ast.walk(source.tree) if getattr(n, "lineno", 0) == line and isinstance(n, (ast.Assign, ast.Call)) and _freezes(n)]
     values = [n.value if isinstance(n, ast.Assign) else n.args[0] for n in switches if isinstance(n, ast.Assign) or n.args]
     return [source.replacing(v, "True") for v in values if isinstance(v, ast.Constant)]
