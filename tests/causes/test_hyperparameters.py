@@ -10,7 +10,7 @@ import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Run
+from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Run
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -106,6 +106,14 @@ def evaluated_often(validation: tuple[float, ...] = SPIRAL, epochs: int = 2, noi
     return make_record(series=series | {"lr": np.geomspace(0.01, 0.01 * lr, 120)}, run=state, **model_facts(*LAYERS))
 
 
+def by_hand(validation: tuple[float, ...] = (1.38, 0.79), rows: int = 2560, distinct: int = 1280, last: float = 0.8) -> Record:
+    """Batches that no loader made: the rows that come again tell how often training went through its data."""
+    losses = last + (3.8 - last) * np.exp(-np.linspace(0, 4, 40))
+    series = {"loss/train": losses, "loss/eval": (np.linspace(20, 40, len(validation)).astype(int), np.array(validation)), "lr": np.full(40, 0.003)}
+    state = Run(steps=40, backwards=40, exit=0, finished=True)
+    return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=rows, train_distinct=distinct)], **model_facts(*LAYERS))
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -117,6 +125,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield two_passes()
         yield evaluated_often()
         yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
+        yield by_hand()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
@@ -128,6 +137,9 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "validation goes up and down", evaluated_often((0.674, 0.657, 0.621, 0.64, 0.56, 0.503))
         yield "ten passes, evaluated often", evaluated_often(epochs=10)
         yield "a schedule that has ended, evaluated often", evaluated_often(lr=0.01)
+        yield "by hand, many passes", by_hand(distinct=256)
+        yield "by hand, validation has slowed down", by_hand((0.95, 0.79))
+        yield "by hand, most of it is learned", by_hand((0.9, 0.5), last=0.5)
         yield "nearly done", two_passes(last=0.2)
         yield "hidden in noise", run(steep(noise=0.2))
         yield "a few steps", run(steep(20))
@@ -196,6 +208,7 @@ class TestBatchTooSmall(CauseTestCase):
         yield small(jumping(), validation=EVALUATED)
         yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
         yield small(low(), rows=2, validation=WANDERING)
+        yield small(jumping(steps=4000))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
@@ -208,6 +221,8 @@ class TestBatchTooSmall(CauseTestCase):
         yield "a rate too high for any batch", small(jumping(), lr=1.0)
         yield "a handful of samples in all", small(jumping(), samples=20)
         yield "accumulated", small(jumping(), accumulations=[Accumulation(backwards=16, steps=60)])
+        rails = {"conv.3": (np.arange(0, 1000, 50), np.full(20, 0.95))}
+        yield "units that were at their rails before", small(jumping(), validation=EVALUATED, families={"activation_saturated": rails})
         yield "quiet", small(np.random.default_rng(0).normal(1.8, 0.05, 1000))
 
 

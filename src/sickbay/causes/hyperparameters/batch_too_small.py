@@ -11,8 +11,8 @@ down instead of falling.
 Every step is made from four samples or fewer, of a training set that is a hundred times larger. The loss differs from batch to batch by a
 third of its level and more, and over the second half of the run that level no longer falls, though it is above six tenths of its start (or above
 0.35 of it, where validation jumps about too). Or it is above a fifth of it, and validation, which is always measured on the same samples, neither falls any more nor stands: it wanders
-by more than 4.5 % of its level from one evaluation to the next, as only weights that are thrown about make it. The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. What a curve cannot show is whether
-larger batches help: a trial that accumulates gradients decides.
+by more than 4.5 % of its level from one evaluation to the next, as only weights that are thrown about make it. The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. Without validation thousands of steps that
+have won nothing tell as much. What a curve cannot show is whether larger batches help: a trial that accumulates gradients decides.
 
 ## Looks like it but is not
 
@@ -44,7 +44,7 @@ from sickbay.causes.fixing import mend, number
 from sickbay.causes.rates import main_optimizer, rate
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, noise
@@ -63,6 +63,11 @@ WANDERS = 0.045
 """What is left of the second half of the validation losses beside their straight line, as a share of their level: 4.8 to 6.8 % in three patients of the ward with one or two samples per step, a third of
 that in their twins with 48 and 64 samples and in online learning at a small rate. Of 48 small trainings with one to four samples per step whose level stands, those below it won nothing with a third of the rate."""
 EVALUATIONS = 8
+UNITS_AT_START = 0.5
+"""Share of a layer's units that were dead or at their rails before the first update: no step has brought them there."""
+NOTHING_WON = 0.85
+"""The level of a loss that thousands of steps have not brought down: no online learning that works looks like this."""
+MANY_STEPS = 3000
 FALLS = 3.0
 """Standard errors of a line's fall."""
 STANDS = 0.1
@@ -79,6 +84,7 @@ NAMES = ("batch_size", "batch", "bs", "BATCH_SIZE", "BATCH", "batchsize", "train
     why="Each step follows the chance of a few samples instead of what all have in common, so that steps undo each other.",
     explains={
         "oscillating-loss", "loss-spikes", "gradient-spike", "early-plateau", "slow-descent", "flat-loss", "chance-level", "val-rising", "lr-too-high", "diverging-loss", "dead-units", "dead-relu",
+        "saturated-units", "saturated-activation", "raised-loss",
     },
     cure="accumulate",
 )  # fmt: skip
@@ -93,6 +99,7 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         or not usual
         or _accumulates(record)
         or signs.has("nonfinite-loss", "update-ratio-low")
+        or any(s.numbers["at_start"] > UNITS_AT_START for s in signs.named("saturated-units", "dead-units"))
     ):
         return
     wanders = [*_wandering(record)]
@@ -104,12 +111,12 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         if stands is None:
             continue
         last, spread = stands
-        # One sample at a time can work well (online learning): only where evaluation, on many samples, jumps too is it more than a possibility.
-        say = strong if jumps else hint
+        # One sample at a time can work well (online learning): only where evaluation, on many samples, jumps too, or nothing was won, is it more than a possibility.
+        say = strong if jumps or (last > NOTHING_WON * _begin(c) and len(c) >= MANY_STEPS) else hint
         yield say(
             f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: the loss differs by {spread:.2g} from batch to batch around {last:.3g}, "
             f"and does not fall any more (it began at {_begin(c):.3g})",
-            place_of(_written(record, rows)),
+            place_of(_written(record, rows)) or _loader(record),
             (int(c.steps[len(c) // 2]), int(c.steps[-1])),
             rows=rows,
             spread=spread,
@@ -168,6 +175,11 @@ def _wandering(record: Record) -> Iterator[Evidence]:
         if around > WANDERS * middle and -slope < FALLS * around * math.sqrt(12 / len(half)):
             yield hint(f"validation loss, always on the same samples, wanders by {around:.2g} around {middle:.3g} and does not fall any more")
             return
+
+
+def _loader(record: Record) -> Place | None:
+    """A loader that is built without a size makes batches of one."""
+    return next((x.built_at for x in record.facts.loaders if x.role == "train" and x.batch_size == 1), None)
 
 
 def _written(record: Record, rows: int) -> Written | None:
