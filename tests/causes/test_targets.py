@@ -166,7 +166,12 @@ class TestTargetLeakage(CauseTestCase):
         yield run(probe(relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
         yield run(probe(relation=RELATED, column=column(score=0.93, others=0.76, sealed=0.7, sealed_classes=2)), accuracy=0.99, validation=0.02)
 
+        copied = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.9)
+        yield run(probe(relation=RELATED, targets="numbers", column=copied), validation=0.02)
+
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        near = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.2)
+        yield "the value before, mostly unchanged", run(probe(relation=RELATED, targets="numbers", column=near), validation=0.02)
         near = column(score=0.93, others=0.76, sealed=0.7, sealed_classes=1)
         yield "a value that excludes one class", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)
         near = column(score=0.93, others=0.76, sealed=0.3, sealed_classes=2)

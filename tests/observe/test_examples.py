@@ -281,3 +281,32 @@ def test_a_mean_over_outcomes_seals_the_rows_that_stand_alone(merchants: int, se
     rate = (np.bincount(merchant, y, merchants) / np.maximum(np.bincount(merchant, minlength=merchants), 1))[merchant]
     found = best_column(np.column_stack([x, rate]).astype(np.float32), slice(0, 5), y.astype(float), True)
     assert (found is not None and found.sealed > 0.5 and found.sealed_classes == 2) == sealed
+
+
+@pytest.mark.parametrize(("sellers", "copied"), [(20_000, True), (40, False)])
+def test_a_mean_over_numbers_is_the_number_itself_where_a_row_stands_alone(sellers: int, copied: bool) -> None:
+    draws = np.random.default_rng(1)
+    x = draws.normal(size=(2000, 4))
+    y = x[:, 0] + draws.normal(size=2000)
+    seller = draws.integers(0, sellers, 2000)
+    mean = (np.bincount(seller, y, sellers) / np.maximum(np.bincount(seller, minlength=sellers), 1))[seller]
+    table = np.column_stack([x, (mean - 3) / 7]).astype(np.float32)
+    found = best_column(table, slice(0, 5), y.astype(np.float32), False)
+    assert (found is not None and found.on_a_line > 0.8) == copied
+
+
+def test_a_close_measurement_is_no_copy() -> None:
+    draws = np.random.default_rng(1)
+    x = draws.normal(size=(2000, 4))
+    y = x[:, 0] + draws.normal(size=2000)
+    found = best_column(np.column_stack([x, y + 0.02 * draws.normal(size=2000)]), slice(0, 5), y, False)
+    assert found is not None and found.on_a_line < 0.05
+
+
+def test_values_that_come_again_are_no_copies() -> None:
+    """Sales of a shop that are zero on most days, and were the day before."""
+    draws = np.random.default_rng(1)
+    before = draws.integers(0, 3, 2000) * 1.0
+    y = before + (draws.random(2000) < 0.02)
+    found = best_column(np.column_stack([draws.normal(size=(2000, 4)), before]), slice(0, 5), y, False)
+    assert found is not None and found.on_a_line < 0.05

@@ -83,6 +83,8 @@ class Column:
     """Share of the rows in which it has a value that comes often, and with one class only, without exception,"""
     sealed_classes: int = 0
     """...and how many classes are told so."""
+    on_a_line: float = 0.0
+    """Of numbers: share of the rows whose target is exactly one straight line of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ total that contains the amount in question, the target itself under another name
 
 On a sample of up to 3,000 rows each column alone, cut into steps, is asked for the targets of the other half of the rows. One column tells nearly all, while the
 next best tells far less and all others together do not come near, although they do say something. Or half of the rows have values of the column that come often, and
-without exception with one class only, though all other columns together leave much untold: a mean over outcomes that has the row's own among them.
+without exception with one class only, though all other columns together leave much untold: a mean over outcomes that has the row's own among them. Or, where the target is
+a number, half of the rows have exactly the target in that column, on another scale.
 
 ## Looks like it but is not
 
@@ -51,7 +52,8 @@ LEFT, LEAST = 4.0, 0.15
 """...and how many times as much, and how much at least, all others together must leave untold."""
 MOSTLY, FAR_FROM = 0.5, 0.4
 """Or: half of the rows have values of the column that come often and with one class only, without exception and for two classes at least, though all others together leave this much untold. No outcome
-that is uncertain by all that is known besides is certain by one measured column; a mean over the outcomes themselves (of a merchant with a single sale) is."""
+that is uncertain by all that is known besides is certain by one measured column; a mean over the outcomes themselves (of a merchant with a single sale) is. For numbers: half of the targets are one straight line
+of the column, to four digits, which no measured column is."""
 SOMETHING = 0.1
 """...though they tell this much at least: otherwise it is a task of one column, and that is it."""
 
@@ -71,11 +73,13 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     alone, others, following = (_beyond(c, s) for s in (c.score, c.others, c.next_best))
     nearly = alone >= NEARLY_ALL[probe.targets] and 1 - others >= max(LEFT * (1 - alone), LEAST)
     sealed = c.sealed >= MOSTLY and c.sealed_classes > 1 and 1 - others >= FAR_FROM
-    if not (nearly or sealed) or following > FAR_LESS or others < SOMETHING:
+    copied = c.on_a_line >= MOSTLY and 1 - others >= LEAST
+    if not (nearly or sealed or copied) or following > FAR_LESS or others < SOMETHING:
         return
     if generalises(record, probe) == "no":
         return
     certain = f", {100 * c.sealed:.0f} % of them without exception, by values that come with one class only" if sealed else ""
+    certain = f" (in {100 * c.on_a_line:.0f} % of the rows it is the target itself, scaled)" if copied else certain
     yield strong(
         f"column {c.column} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
         made_column(prepared(record, probe.place, probe.target), c.column) or probe.place,

@@ -16,6 +16,10 @@ FEWEST_ROWS = 150
 BINS = 32
 OFTEN = 50
 """Rows with one value of a column, all of one class: of a class that half of the others have, that is chance once in 10^15."""
+LINES = 64
+"""Pairs of rows that are tried: if half of the rows lie on one line, all miss it once in a hundred million times."""
+EXACTLY = 1e-4
+"""Of the targets' spread: what single precision leaves after both were scaled."""
 WORTH = 0.8
 """Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look."""
 
@@ -44,7 +48,7 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
         next_best=float(np.delete(scores, best).max()),
         chance=base,
         continuous=len(np.unique(given[:, best])) > BINS,
-        **(_sealed(given[:, best], y) if classes else {}),
+        **(_sealed(given[:, best], y) if classes else {"on_a_line": _on_a_line(given[:, best], y)}),
     )
 
 
@@ -55,6 +59,20 @@ def _sealed(column: Array, y: Array) -> dict[str, Any]:
     classes = {int(v): np.unique(y[where == v]) for v in often}
     only = {v: int(found[0]) for v, found in classes.items() if len(found) == 1}
     return {"sealed": float(counts[list(only)].sum() / len(y)), "sealed_classes": len(set(only.values()))}
+
+
+def _on_a_line(column: Array, y: Array) -> float:
+    """Share of the rows whose target is exactly the same straight line of the column: the line through two of them, tried often. Values that come again count once."""
+    rows = np.unique(np.stack([column, y]), axis=1).astype(np.float64)
+    first, second = np.random.default_rng(0).integers(rows.shape[1], size=(2, LINES))
+    away = rows[0, second] - rows[0, first]
+    shares = [0.0]
+    for i, j in zip(first[away != 0], second[away != 0], strict=True):
+        slope = (rows[1, j] - rows[1, i]) / (rows[0, j] - rows[0, i])
+        left = np.abs(rows[1] - rows[1, i] - slope * (rows[0] - rows[0, i]))
+        if slope:
+            shares.append(float((left < EXACTLY * y.std()).sum() / len(y)))
+    return max(shares)
 
 
 def _alone(column: Array, y: Array, classes: bool) -> float:
