@@ -10,7 +10,7 @@ import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Run
+from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Penalty, Run
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -41,6 +41,22 @@ def run(losses: Any, rate: float | None = None, evaluated: float | None = None, 
     )
 
 
+PENALISED = LOOP.replace(
+    "loss = F.cross_entropy(out, y)", "loss = F.cross_entropy(out, y) + L1 * sum(p.abs().sum() for p in model.parameters())"
+).replace("model = Net()", "L1 = 0.02\nmodel = Net()")
+
+
+def penalised(last: float = 0.25, shrunk: float = 0.3) -> Record:
+    """A penalty that was three quarters of the first loss; `last` of what the data ask for is left."""
+    losses = falling(4.6, 0.2 + last, 300)
+    frames = np.arange(0, 300, 15)
+    families = {"weight_norm": {f"{x}.weight": (frames, np.geomspace(3.0, 3.0 * shrunk, len(frames))) for x in LAYERS}}
+    given = loop_facts(PENALISED)
+    found = Penalty(place=at("p.abs()", PENALISED), call="L1 * sum(...)", first=3.5, first_loss=4.6, last=0.2, last_loss=0.2 + last, step=256)
+    given["losses"] = [Loss(index=0, optimizers=(0,), backwards=300, penalties=(found,))]
+    return make_record(series={"loss/train": losses, "lr": np.full(300, 0.1)}, families=families, **given, **model_facts(*LAYERS))
+
+
 class TestOverRegularised(CauseTestCase):
     cause = "over-regularised"
     certainty = "likely"
@@ -49,6 +65,7 @@ class TestOverRegularised(CauseTestCase):
         yield run(high(), rate=0.9)
         yield run(high(), rate=0.75, evaluated=1.2)
         yield run(high(), shrunk=0.1, decay=0.5)
+        yield penalised()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -59,11 +76,17 @@ class TestOverRegularised(CauseTestCase):
         yield "weights that shrink without decay", run(high(), shrunk=0.1)
         yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
         yield "a few steps", run(high(20), rate=0.9)
+        yield "a penalty beside data that are fitted", penalised(last=0.05)
+        yield "a penalty that shrinks nothing", penalised(shrunk=0.9)
 
 
 @pytest.mark.parametrize(
     ("record", "place", "new"),
-    [(run(high(), rate=0.9), "nn.Dropout(0.9)", "nn.Dropout(0.2)"), (run(high(), shrunk=0.1, decay=0.5), "weight_decay=0.5", "weight_decay=1e-4")],
+    [
+        (run(high(), rate=0.9), "nn.Dropout(0.9)", "nn.Dropout(0.2)"),
+        (run(high(), shrunk=0.1, decay=0.5), "weight_decay=0.5", "weight_decay=1e-4"),
+        (penalised(), "L1 = 0.02", "L1 = 0.0002"),
+    ],
 )
 def test_the_number_is_found_and_changed(record: Record, place: str, new: str) -> None:
     suspicion = assert_suspects(record, "over-regularised")

@@ -29,6 +29,7 @@ from sickbay.facts.loss import (
     Loss,
     Masked,
     Op,
+    Penalty,
     Values,
     Waist,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "Parameter",
     "PartKept",
     "PartMissing",
+    "Penalty",
     "Precision",
     "Probes",
     "Randomness",

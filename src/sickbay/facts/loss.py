@@ -279,6 +279,27 @@ class Waist:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Penalty:
+    """The terms of a loss that are made from weights alone: a regulariser written by hand."""
+
+    place: Place | None = None
+    call: str = ""
+    first: float = 0.0
+    first_loss: float = 0.0
+    """Their sum and the whole loss, when they were first seen,"""
+    last: float = 0.0
+    last_loss: float = 0.0
+    """...and when they were last seen."""
+    step: int = 0
+    """When that was."""
+
+    @property
+    def rest(self) -> tuple[float, float]:
+        """What the data ask for: the loss without the penalty, first and last."""
+        return self.first_loss - self.first, self.last_loss - self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
     """One place in the user's source that starts backward passes: a training loss."""
 
@@ -304,6 +325,8 @@ class Loss:
     by_hand: tuple[Head, ...] = ()
     """Differences of a prediction and a given target that the script squares or takes the size of itself; `function` is "difference"."""
     waists: tuple[Waist, ...] = ()
+    penalties: tuple[Penalty, ...] = ()
+    """One at most."""
     fragile: tuple[Fragile, ...] = ()
     invalid: tuple[FirstInvalid, ...] = ()
     masked: tuple[Masked, ...] = ()

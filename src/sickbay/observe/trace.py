@@ -57,6 +57,7 @@ class Node:
         "shapes",
         "sources",
         "stack",
+        "value",
     )
 
     def __init__(self, index: int, name: str) -> None:
@@ -78,6 +79,8 @@ class Node:
         self.stack: tuple[tuple[CodeType, int], ...] = ()
         self.parent: type | None = None
         """Class of the module that called the layer."""
+        self.value: torch.Tensor | None = None
+        """The result, if it is a single number."""
 
     @property
     def inputs(self) -> list[int]:
@@ -229,6 +232,7 @@ class Trace(TorchFunctionMode):
             first = outputs[0]
             node.shape = tuple(first.shape)
             node.output_attached = any(t.requires_grad for t in outputs)
+            node.value = first.detach() if not node.shape and node.output_attached else None
         node.cut = any(node.attached) and not node.output_attached
         if node.cut and not node.grad:
             node.stack = tuple(_user_stack(frame))

@@ -1,4 +1,4 @@
-"""The model is held down harder than the data can pull it up: dropout too high, or weight decay too high.
+"""The model is held down harder than the data can pull it up: dropout too high, weight decay too high, or a penalty too heavy.
 
 ## What happens
 
@@ -13,6 +13,9 @@ early on, in training and in validation, and more epochs do not help.
 - weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
   while the loss stands high: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
   the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size).
+
+- penalty-too-heavy: the same of a term that the script adds to its loss (a sum of |w| or w²: the graph shows that nothing but weights goes into it). The
+  weights of the typical layer are below half of their first size, and the rest of the loss, which is what the data ask for, stands high.
 
 The strength alone is no evidence: the same number is right for one model and far too much for another.
 
@@ -45,6 +48,7 @@ from sickbay.causes.always_on import NAMES
 from sickbay.causes.evidence import at, from_sign, hint, listed, strong
 from sickbay.causes.fixing import is_number, keyword, mend, number, source_at
 from sickbay.causes.naming import constructor, named_numbers
+from sickbay.causes.penalties import penalty_of, strength
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
@@ -68,6 +72,7 @@ BETTER = 0.8
 SHRUNK = 0.5
 """Size of the typical layer's weights against their first: see above."""
 SMOOTHED = 0.4
+WEAKER = 100
 DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
 DROPOUT_NAMES = ("p", "dropout", "drop", "p_drop", "dropout_rate", "drop_rate", "dropout_p", "drop_prob")
 DROPOUT_CALLS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
@@ -78,7 +83,7 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     code="H411",
     level="hyperparameters",
     title="the model is regularised too hard",
-    why="Dropout or weight decay takes away more than training can put in, so the model cannot even fit its training data.",
+    why="Dropout, weight decay or a penalty takes away more than training can put in, so the model cannot even fit its training data.",
     explains={
         "early-plateau", "slow-descent", "flat-loss", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "under-capacity", "dead-units",
         "oscillating-loss", "val-below-train", "underfitting-short-training",
@@ -89,7 +94,7 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
     stands = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
-    ledger = [*_dropout(record, stands), *_decay(record, stands)]
+    ledger = [*_dropout(record, stands), *_decay(record, stands), *_penalty(record, stands)]
     if not ledger:
         return
     yield from ledger
@@ -198,11 +203,35 @@ def _decay_written(record: Record, decay: float) -> Written | None:
     return written(record, decay, ("weight_decay", *passed, "wd", "decay", "l2"))
 
 
+# -- penalties --------------------------------------------------------------------------------------------------------
+
+
+def _penalty(record: Record, c: Curve) -> Iterator[Evidence]:
+    penalty, shrunk = penalty_of(record), _shrunk(record)
+    if penalty is None or shrunk is None or shrunk > SHRUNK or trend_share(c) > DONE:
+        return
+    first, last = penalty.rest
+    if first <= 0 or last < HIGH_AND_SHRUNK * first:
+        return
+    yield strong(
+        f"penalty-too-heavy: `{penalty.call}`, which is made from weights alone, was {penalty.first / penalty.first_loss:.0%} of the first loss; it has shrunk the "
+        f"weights of the typical layer to {shrunk:.2g} of their first size, while the rest of the loss is {last:.3g} (step {penalty.step}) and began at {first:.3g}",
+        place_of(strength(record, penalty)) or penalty.place,
+        penalty=penalty.last,
+        shrunk=shrunk,
+    )
+
+
 # -- the fix ----------------------------------------------------------------------------------------------------------
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    numbers = next((e.numbers for e in evidence if "decay" in e.numbers or "rate" in e.numbers), {})
+    numbers = next((e.numbers for e in evidence if {"decay", "rate", "penalty"} & e.numbers.keys()), {})
+    if "penalty" in numbers and (penalty := penalty_of(record)) is not None:
+        found = strength(record, penalty)
+        weaker = number(found[1].value / WEAKER) if found is not None and isinstance(found[1].value, (int, float)) else ""
+        text = "turn the penalty off, see that the model fits the training data, and bring it back a hundred times weaker"
+        return mend(text, changed(found, weaker) if weaker else "", "loss = fit + 1e-5 * penalty", "consent")
     if "decay" in numbers:
         text = "turn weight decay off, see that the model fits the training data, and bring it back in small steps (1e-4 for SGD, 1e-2 for AdamW)"
         return mend(text, changed(_decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sickbay.observe.readers import broadcasts, cuts, differences, fragile, heads, invalid, linear_chains, operations, squashes, waists
+from sickbay.observe.readers import broadcasts, cuts, differences, fragile, heads, invalid, linear_chains, operations, penalties, squashes, waists
 from sickbay.observe.reading import Reading
 
 
@@ -20,4 +20,5 @@ def readers() -> tuple[Callable[[Reading], None], ...]:
         invalid.read,
         linear_chains.read,
         waists.read,
+        penalties.read,
     )
