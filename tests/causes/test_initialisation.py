@@ -109,6 +109,7 @@ class TestInitTooSmall(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(FLAT, {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
         yield run(falling(1.0, 0.2, STEPS), {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8), head="")
+        yield capsules()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "weights of the right size, a tiny learning rate", run(FLAT)
@@ -116,7 +117,18 @@ class TestInitTooSmall(CauseTestCase):
         yield "residual branches", run(FLAT, {"rms": 0.005}, {"followed_by": ("add",)}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
         yield "small weights that learn all the same", run(falling(2.3, 0.01, STEPS), {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8))
         yield "small weights, but the signal arrives (biases carry it)", run(FLAT, {"rms": 0.005})
+        yield "one tiny matrix that learns", capsules(losses=falling(2.3, 0.5, STEPS), moves=1e-3)
+        yield "one small matrix of many values", capsules(rms=0.02)
+        yield "one tiny matrix beside weights that move", capsules(moves=1e-3)
         yield "zero weights are symmetric-init's", run(FLAT, {"rms": 0.0}, signals=(0, 0, 0, 0))
+
+
+def capsules(rms: float = 1e-4, losses: np.ndarray = FLAT, moves: float = 1e-7) -> Record:
+    """One matrix of the user's own, used in a way that is no linear layer."""
+    frames = np.arange(0, STEPS, 15)
+    ratios = {"caps.W": (frames, np.full(len(frames), moves)), "conv.weight": (frames, np.full(len(frames), moves))}
+    weights = [weight("conv"), Weight(name="caps.W", shape=(54, 10, 4, 8), layer_kind="Capsules", rms=rms)]
+    return make_record(series={"loss/train": losses, "lr": np.full(STEPS, 0.004)}, families={"update_ratio": ratios}, weights=weights, **model_facts("conv", "caps"))
 
 
 def same(later: tuple[int, int], **given: Any) -> dict[str, Any]:

@@ -9,7 +9,8 @@ the gradient shrinks by the same factors on its way back. The loss stands at the
 
 Weights are read before the first update: a fifth or less of the usual scale for their number of inputs, in two or more hidden layers with no
 normalisation and no residual connection around them. The outputs of the layers on the first step show that the signal is lost on the way, and the
-loss is stuck (or, where the signal shrinks a hundredfold, far from solved).
+loss is stuck (or, where the signal shrinks a hundredfold, far from solved). A single matrix is enough if its values are so small that no sum over them
+could make up for it, whatever it is used for, and neither the loss nor the weights move at all.
 
 ## Looks like it but is not
 
@@ -29,13 +30,15 @@ loss is stuck (or, where the signal shrinks a hundredfold, far from solved).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import first_place, hint, listed, strong
+from sickbay.causes.evidence import first_place, from_sign, hint, listed, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.initial import Start, init_place, rescaled, signal, solved, starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
+from sickbay.facts import Weight
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -47,6 +50,8 @@ SEVERAL = 2
 LOST = 0.05
 """A twentieth of the signal arrives. PyTorch's default keeps 0.4 of it per ReLU layer, so that three or four such layers, which train well, keep more."""
 GONE = 0.01
+TINY = 0.1
+"""...of the scale of the input, summed over all values: each output of a matrix with a hundred of them has a hundredth of it at most."""
 SOLVED = 0.05
 """A loss that ends at a twentieth of its start did not suffer."""
 
@@ -67,9 +72,11 @@ def init_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
     chain = starts(record)
     hidden = [s for s in chain[:-1] if not s.is_output]
     small = [s for s in hidden if 0 < s.gain < SMALL and not s.normalised and not s.on_a_branch]
+    trouble = stuck(signs)
     if len(small) < SEVERAL or 2 * len(small) < len(hidden):
+        yield from _tiny(record, signs) if trouble is not None else ()
         return
-    left, trouble = signal(hidden), stuck(signs)
+    left = signal(hidden)
     if left is None or left > LOST or (trouble is None and (left > GONE or solved(record, SOLVED))):
         return
     worst = min(small, key=lambda s: s.gain)
@@ -80,6 +87,30 @@ def init_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
     )
     if trouble is not None:
         yield hint(trouble.text, steps=trouble.steps)
+
+
+def _tiny(record: Record, signs: Signs) -> Iterator[Evidence]:
+    """One matrix of whatever use, through which nothing comes: no gradient moves the weights."""
+    if not signs.has("flat-loss") or not signs.has("update-ratio-low", "small-gradients"):
+        return
+    tiny = [w for w in record.facts.weights if w.trainable and w.rms > 0 and not w.step and _most(w) < TINY]
+    if tiny:
+        worst = min(tiny, key=_most)
+        values = math.prod(worst.shape)
+        yield strong(
+            f"{worst.name} starts with values of size {worst.rms:.2g}: a sum over all {values:,} of them would be {_most(worst):.2g} of the scale of what goes in",
+            init_place(record, worst),
+            (0, 0),
+            size=worst.rms,
+            inputs=values,
+        )
+        for sign in signs.named("flat-loss", "update-ratio-low", "small-gradients")[:2]:
+            yield from_sign("hint", sign)
+
+
+def _most(w: Weight) -> float:
+    """The gain if every value of the matrix went into one output: no use of it has a larger one."""
+    return w.rms * math.sqrt(math.prod(w.shape))
 
 
 def _sizes(worst: Start, small: list[Start]) -> str:
