@@ -92,6 +92,22 @@ def test_the_same_samples_without_outliers_need_high_jumps_and_little_chance() -
     assert_silent(run(jumps(outlier=None)[:3]), "corrupt-samples", "three of three may be chance: 800 samples, 32 in a batch")
 
 
+def test_a_few_samples_that_share_the_jumps_among_them() -> None:
+    """Batches that no loader made: rows are known by their marks."""
+    draws = np.random.default_rng(0)
+    broken = (7, 8, 9)
+    each = [
+        spike(step, i, None, samples=(), epoch=-1, marks=(broken[i % 3], *map(int, draws.integers(10, 800, 31))))
+        for i, step in enumerate(range(20, 290, 15))
+    ]
+    s = assert_suspects(run(each), "corrupt-samples", "likely")
+    assert f"the same 3 samples are in the batch at {len(each)} of {len(each)} jumps" in s.evidence[0].text
+    others = [
+        spike(step, i, None, samples=(), epoch=-1, marks=tuple(map(int, draws.integers(10, 800, 32)))) for i, step in enumerate(range(20, 290, 15))
+    ]
+    assert_silent(run(others), "corrupt-samples", "any samples")
+
+
 def test_a_jump_without_return() -> None:
     s = assert_suspects(run(jumps()[:1], back=False), "corrupt-samples", "likely")
     assert "did not come back" in s.evidence[0].text

@@ -128,7 +128,9 @@ def capsules(rms: float = 1e-4, losses: np.ndarray = FLAT, moves: float = 1e-7) 
     frames = np.arange(0, STEPS, 15)
     ratios = {"caps.W": (frames, np.full(len(frames), moves)), "conv.weight": (frames, np.full(len(frames), moves))}
     weights = [weight("conv"), Weight(name="caps.W", shape=(54, 10, 4, 8), layer_kind="Capsules", rms=rms)]
-    return make_record(series={"loss/train": losses, "lr": np.full(STEPS, 0.004)}, families={"update_ratio": ratios}, weights=weights, **model_facts("conv", "caps"))
+    return make_record(
+        series={"loss/train": losses, "lr": np.full(STEPS, 0.004)}, families={"update_ratio": ratios}, weights=weights, **model_facts("conv", "caps")
+    )
 
 
 def same(later: tuple[int, int], **given: Any) -> dict[str, Any]:

@@ -48,7 +48,8 @@ from sickbay.signs.loss_spikes import isolated, jumps
 from sickbay.signs.losses import index, judged_losses
 
 CHANCE = 1e-3
-"""Probability that some sample is in so many of the jumps' batches by chance: one false call in a thousand runs that have jumps at all."""
+"""Probability that there is a sample, or a set of so many, that so many of the jumps' batches hold by chance: one false call in a thousand runs that have jumps at all."""
+MOST_SHARED = 16
 FEW = 0.25
 """The same samples, not the same batches in the same order: the shared ones are at most this share of a batch."""
 MOST = 0.8
@@ -109,9 +110,10 @@ def _examine(record: Record, known: Spikes, c: Curve, spikes: Sequence[LossSpike
         )
     elif not outlying and (shared := _recurring(record, c, spikes)) is not None:
         samples, count, chance = shared
+        named = f"samples ({listed([str(s) for s in samples], 6)})" if any(s.samples for s in spikes) else times(len(samples), "sample")
         yield strong(
-            f"the same samples ({listed([str(s) for s in samples], 6)}) are in the batch at {count} of {len(spikes)} jumps of the loss ({_steps(spikes)}), "
-            f"each higher than the untrained model's {start(c).value:.3g}; by chance a sample is in so many of them with a probability of {chance:.1g}",
+            f"the same {named} are in the batch at {count} of {len(spikes)} jumps of the loss ({_steps(spikes)}), "
+            f"each higher than the untrained model's {start(c).value:.3g}; so few samples are in so many of them by chance with a probability of {chance:.1g}",
             known.place,
             (spikes[0].step, spikes[-1].step),
             chance=chance,
@@ -183,18 +185,29 @@ def _same_outliers(known: Spikes, spikes: Sequence[LossSpike], outlying: Sequenc
 
 def _recurring(record: Record, c: Curve, spikes: Sequence[LossSpike]) -> tuple[list[int], int, float] | None:
     """Samples with ordinary values that are in (nearly) all batches at jumps higher than an untrained model's loss, and how probable that is by chance."""
-    named = [s for s in spikes if s.samples]
-    if len(named) < 3 or min(s.value for s in named) <= start(c).value:
+    indexed = any(s.samples for s in spikes)
+    batches = [set(s.samples if indexed else s.marks) for s in spikes if (s.samples if indexed else s.marks)]
+    if len(batches) < 3 or min(s.value for s in spikes) <= start(c).value:
         return None
-    counts = Counter(sample for s in named for sample in set(s.samples))
-    rows = float(np.mean([len(s.samples) for s in named]))
-    total = next((x.samples for x in record.facts.loaders if x.role == "train" and x.samples), None) or len(counts)
-    chances = {sample: total * _tail(len(named), n, min(rows / total, 1.0)) for sample, n in counts.items() if n >= 3}
-    shared = sorted(sample for sample, chance in chances.items() if chance < CHANCE)
-    held = sum(not set(shared).isdisjoint(s.samples) for s in named)
-    if not shared or held < MOST * len(named) or len(shared) > max(1.0, FEW * rows):
+    shared: list[int] = []
+    left = batches
+    while left and len(shared) < MOST_SHARED:
+        sample, count = Counter(x for held in left for x in held).most_common(1)[0]
+        if count < 2:
+            break
+        shared.append(sample)
+        left = [held for held in left if sample not in held]
+    rows, total = float(np.mean([len(b) for b in batches])), _training_samples(record) or len(set.union(*batches))
+    met = len(batches) - len(left)
+    chance = math.comb(total, len(shared)) * _tail(len(batches), met, 1 - (1 - min(rows / total, 1.0)) ** len(shared))
+    if not shared or met < MOST * len(batches) or len(shared) > max(1.0, FEW * rows) or chance > CHANCE:
         return None
-    return shared, held, max(chances[sample] for sample in shared)
+    return sorted(shared), met, chance
+
+
+def _training_samples(record: Record) -> int:
+    known = (*(x.samples or 0 for x in record.facts.loaders if x.role == "train"), *(e.train_distinct for e in record.facts.evaluation_data))
+    return max(known, default=0)
 
 
 def _tail(n: int, k: int, p: float) -> float:
