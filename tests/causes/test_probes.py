@@ -13,13 +13,16 @@ from sickbay.conclude import diagnose
 from sickbay.facts import (
     BatchMixing,
     BatchStatistics,
+    DataProbe,
     FutureLeak,
     Head,
     LinearMap,
     Loss,
     Op,
     Optimizer,
+    Parameter,
     Probes,
+    Relation,
     SignalGrowth,
     Timeline,
     Waist,
@@ -279,6 +282,20 @@ def narrow(width: int, outputs: int, losses: np.ndarray, rebuilds: bool = False,
     return make_record(series={"loss/train": losses, **series}, losses=[Loss(index=0, waists=(waist,))], sources=SOURCES)
 
 
+BUMPS = ("mean", "pow", "sub", "add", "matmul")
+
+
+def small(told: float = 0.98, last: float = 0.75, weights: int = 21, variance: float = 1.0, ops: tuple[str, ...] = BUMPS, rows: int = 900) -> Record:
+    """A handful of weights; `told` of the targets' variance is known to the neighbours of a sample, all but `last` to the model."""
+    relation = Relation(rows=rows, score=told, spread=0.03, beyond=30.0, method="neighbours")
+    return make_record(
+        series={"loss/train": falling(1.0, last)},
+        losses=[Loss(index=0, operations=tuple(Op(name=n) for n in ops))],
+        data_probe=DataProbe(kind="table", targets="numbers", relation=relation, variance=variance),
+        parameters=[Parameter(name="centres", shape=(weights,), size=weights, trainable=True)],
+    )
+
+
 class TestUnderCapacity(CauseTestCase):
     cause = "under-capacity"
     certainty = "likely"
@@ -286,6 +303,7 @@ class TestUnderCapacity(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield narrow(2, 6, falling(1.9, 1.6))
         yield narrow(1, 144, falling(0.8, 0.35), rebuilds=True)
+        yield small()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a usual width", narrow(32, 60, falling(4.1, 2.0))
@@ -293,6 +311,11 @@ class TestUnderCapacity(CauseTestCase):
         yield "two numbers for three classes", narrow(2, 3, falling(1.1, 0.7))
         yield "two numbers are enough", narrow(2, 6, falling(1.9, 0.1))
         yield "still falling", narrow(2, 6, np.linspace(1.9, 0.9, 300))
+        yield "a noise floor: neighbours tell no more", small(told=0.3)
+        yield "nearly as good as the neighbours", small(told=0.8, last=0.35)
+        yield "many weights", small(weights=5000)
+        yield "another loss, which is not on the scale of the variance", small(ops=("mean", "abs", "sub"))
+        yield "too few samples to ask", small(rows=100)
         yield "nothing learned at all", narrow(2, 6, FLAT)
 
 

@@ -61,7 +61,7 @@ ON_PURPOSE = re.compile(r"class \w*Linear\w*\(|(deep|purely|two-layer|factori[sz
     level="architecture",
     title="no activation between linear layers",
     why="Linear maps in a row are one linear map: however deep and wide the stack is, it fits like a linear model.",
-    explains={"flat-loss", "slow-descent", "early-plateau", "chance-level", "val-flat-from-start", "lr-too-low"},
+    explains={"flat-loss", "slow-descent", "early-plateau", "chance-level", "val-flat-from-start", "lr-too-low", "under-capacity"},
     cure="insert-relu",
 )
 def missing_nonlinearity(record: Record, signs: Signs) -> Iterator[Evidence]:

@@ -1,4 +1,4 @@
-"""The model is too narrow for its task: all it knows of a sample has to pass through one or two numbers.
+"""The model is too small for its task: all it knows of a sample has to pass through one or two numbers, or it has hardly any weights.
 
 ## What happens
 
@@ -9,7 +9,9 @@ validation are equally bad. However long it trains, what was squeezed out at the
 
 In the graph of the loss, the narrowest value that no way leads around, from the data to the prediction. One or two numbers per sample from which at
 least three times as many outputs are made, together with a training loss that the second half of the run hardly lowered, is strong
-evidence. Whether a wider model would do better only a trial can show; other ways of being too small are not told without one.
+evidence. So is a model of a few hundred weights whose loss has levelled off, if the nearest other samples (or a linear map) tell most of the targets of samples
+that they were not given, and the model leaves three times as much untold even of those that it is trained on. Whether a larger model would do better only a
+trial can show; other ways of being too small are not told without one.
 
 ## Looks like it but is not
 
@@ -33,13 +35,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.by_hand import made_at
 from sickbay.causes.evidence import from_sign, hint, strong
+from sickbay.causes.examples import ENOUGH_ROWS, probe_of, told
+from sickbay.causes.initial import init_place
 from sickbay.causes.registry import cause
-from sickbay.facts import Waist
+from sickbay.facts import DataProbe, Loss, Waist
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, start
+from sickbay.signs.curves import Curve, curve, end, start
 from sickbay.signs.losses import judged_losses
 
 NARROW = 2
@@ -51,6 +56,10 @@ HIGH = 0.3
 """The loss ends above this part of its start..."""
 DONE = 0.1
 """...and was lowered by less than a tenth from the middle of the run to its end."""
+FEW_WEIGHTS = 300
+"""Less than a linear map of scikit-learn's digits has: small by any measure."""
+LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
+"""What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
 OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-ratio-low", "train-val-gap", "val-rising", "chance-level", "flat-loss")
 """Signs of other illnesses; at the level of guessing nothing at all is learned, which a narrow model still could."""
 
@@ -58,16 +67,26 @@ OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-rat
 @cause(
     code="A216",
     level="architecture",
-    title="the model is too narrow",
-    why="What a sample is has to pass through one or two numbers, so the loss levels off however long it trains.",
+    title="the model is too small",
+    why="What there is to learn does not fit into the model, so the loss levels off however long it trains.",
     explains={"early-plateau", "slow-descent"},
     cure=None,
 )
 def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
     plateau = _plateau(record)
-    waist = _narrowest(record)
-    if plateau is None or waist is None or signs.has(*OTHERWISE):
+    if plateau is None or signs.has(*OTHERWISE):
         return
+    waist = _narrowest(record)
+    ledger = [*(_narrow(waist) if waist is not None else _small(record))]
+    if not ledger:
+        return
+    yield from ledger
+    yield hint(plateau)
+    for sign in signs.named("early-plateau", "slow-descent")[:1]:
+        yield from_sign("hint", sign)
+
+
+def _narrow(waist: Waist) -> Iterator[Evidence]:
     numbers = "one number" if waist.width == 1 else f"{waist.width} numbers"
     layer = waist.op.place.layer if waist.op.place is not None and waist.op.place.layer else waist.op.name
     yield strong(
@@ -76,9 +95,45 @@ def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
         width=waist.width,
         outputs=waist.outputs,
     )
-    yield hint(plateau)
-    for sign in signs.named("early-plateau", "slow-descent")[:1]:
-        yield from_sign("hint", sign)
+
+
+def _small(record: Record) -> Iterator[Evidence]:
+    """Hardly any weights, and simple means tell far more of new samples than the model does of its own."""
+    probe = probe_of(record)
+    weights = sum(p.size for p in record.facts.parameters if p.trainable)
+    own = _told_by_model(record, probe) if probe is not None else None
+    if probe is None or probe.relation is None or own is None or not 0 < weights <= FEW_WEIGHTS:
+        return
+    relation = probe.relation
+    if relation.rows >= ENOUGH_ROWS and relation.score >= LEARNABLE and 1 - own >= max(LEFT * (1 - relation.score), LEAST):
+        what = (
+            f"{100 * own:.0f} % of its training labels"
+            if probe.targets == "classes"
+            else f"{100 * max(own, 0):.0f} % of its training targets' variance"
+        )
+        yield strong(
+            f"the model has {weights:,} weights and tells {what}; of samples held out, {told(relation, probe.targets == 'classes')}",
+            next((place for w in record.facts.weights if (place := init_place(record, w)) is not None), None) or made_at(record),
+            weights=weights,
+            told=own,
+        )
+
+
+def _told_by_model(record: Record, probe: DataProbe) -> float | None:
+    """Of the samples it is trained on, at the end: share of right classes, or R²."""
+    if probe.targets == "classes":
+        found = [curve(s) for s in record.series_like("accuracy/train")]
+        return max((end(c).value for c in found if len(c)), default=None)
+    for c, loss in judged_losses(record):
+        if loss is not None and probe.variance > 0 and _squares(loss):
+            return 1 - end(c).value / probe.variance
+    return None
+
+
+def _squares(loss: Loss) -> bool:
+    last = [op.name for op in loss.operations[:3]]  # the nearest first
+    by_hand = len(last) == 3 and last[0] == "mean" and last[1] in ("pow", "square") and last[2] == "sub"
+    return by_hand if not loss.heads else [(h.function, h.reduction) for h in loss.heads] == [("mse_loss", "mean")]
 
 
 def _narrowest(record: Record) -> Waist | None:
@@ -101,5 +156,7 @@ def _median(c: Curve, begin: float, stop: float) -> float:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     waist = _narrowest(record)
-    wider = max(8, 2 * waist.outputs) if waist is not None and waist.outputs < 64 else 32
+    if waist is None:
+        return Fix("give the model several times as many units, and try whether it can then memorise one batch", "hidden = 64", "advice")
+    wider = max(8, 2 * waist.outputs) if waist.outputs < 64 else 32
     return Fix("widen the narrow layer, and try whether the model can then memorise one batch", f"hidden = {wider}", "advice")
