@@ -101,3 +101,17 @@ def test_a_cross_entropy_of_yes_and_no_by_hand(script: WatchScript) -> None:
 @pytest.mark.parametrize("model", [MODULE, FUNCTION], ids=["module", "function"])
 def test_what_is_no_plain_target_is_not_taken_for_one(loss: str, out: int, model: str, script: WatchScript) -> None:
     assert script(program(model, loss, out)).facts.data_probe is None
+
+
+def test_the_scale_of_inputs_that_no_module_is_given(script: WatchScript) -> None:
+    text = """
+    w = torch.randn(3, 1, requires_grad=True)
+    optimizer = torch.optim.Adam([w], lr=1e-3)
+    for step in range(12):
+        x = torch.randn(32, 3) * torch.tensor([1.0, 1e4, 1.0]) + torch.tensor([0.0, 1e6, 0.0])
+        optimizer.zero_grad()
+        F.mse_loss(x @ w, x[:, :1]).backward()
+        optimizer.step()
+    """
+    (scale,) = script(text).record.facts.inputs
+    assert scale.feature_std_max > 1e3 and scale.feature_abs_mean_max > 1e5

@@ -24,7 +24,7 @@ class Compared:
     classes: int
     ignored: int = IGNORED
     maps: bool = False
-    """There is one for every pixel (or token) of a sample."""
+    """There is one for every pixel, token or tag of a sample."""
     soft: torch.Tensor | None = None
     """Whether a map of a training loss holds anything but 0 and 1; None where that is not asked."""
 
@@ -63,6 +63,7 @@ def compared(call: LossCall) -> Compared | None:
             return Compared(x.argmax(1), y.clone(), classes, call.ignored, y.dim() > 1)
         if call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits") and x.shape == y.shape:
             threshold = 0.5 if call.function == "binary_cross_entropy" else 0.0
-            soft = ((y != 0) & (y != 1)).any() if x.dim() > 2 and call.grad else None
-            return Compared((x > threshold).long(), (y > 0.5).long(), classes, maps=x.dim() > 2, soft=soft)
+            maps = x.dim() > 2 or (x.dim() == 2 and x.shape[1] > 1)
+            soft = ((y != 0) & (y != 1)).any() if maps and call.grad else None
+            return Compared((x > threshold).long(), (y > 0.5).long(), 2, maps=maps, soft=soft)
     return None

@@ -8,7 +8,8 @@ rare classes, mostly the ones of interest, are never found.
 ## How we know
 
 The labels of the training batches, beside what the model predicts: a rare class that has its share of labels and hardly any of the predictions to the end, in
-evaluation where there is one, while the commonest class has nearly all. Where every pixel has a label (segmentation), pixels are counted.
+evaluation where there is one, while the commonest class has nearly all. Where every pixel has a label (segmentation), pixels are counted; where a sample may
+have several tags, the tags that are there and those that are not.
 
 ## Looks like it but is not
 
@@ -35,6 +36,7 @@ from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
+from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -107,9 +109,16 @@ def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | Non
             return None
         return np.array(labels.histogram) / sum(labels.histogram), "labels", MARGIN, labels.place
     family = record.family("label_share/train")
-    if len(family.steps) < LOOKS or len(family.names) < 2:
+    head = next((h for loss in record.facts.losses for h in loss.heads if h.target_shape), None)
+    if len(family.steps) < LOOKS or len(family.names) < 2 or (head is not None and _one_of_many(head)):
         return None
-    return np.asarray(np.nanmean(np.asarray(family.values, float), axis=0)), "pixels", PIXELS, None
+    share = np.asarray(np.nanmean(np.asarray(family.values, float), axis=0))
+    return (share, "tags", MARGIN, None) if head is not None and len(head.target_shape) == 2 else (share, "pixels", PIXELS, None)
+
+
+def _one_of_many(head: Head) -> bool:
+    """One class per sample, written as a row with a single 1: there "not this one" is common by design."""
+    return len(head.target_shape) == 2 and head.target is not None and head.target.row_sum == (1.0, 1.0)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
@@ -119,7 +128,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         total = sum(labels.histogram)
         weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
     elif labels is None and (found := _labels(record)) is not None and len(found[0]) == 2:
-        text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at pixel accuracy"
+        text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at accuracy"
         return mend(text, "", f"criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor({found[0][0] / max(found[0][1], 1e-9):.1f}))")
     snippet = (
         f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"

@@ -29,6 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from sickbay.causes.evidence import strong
 from sickbay.causes.registry import cause
 from sickbay.facts import InputScale
@@ -45,8 +47,8 @@ COLUMNS = 1e3
 OFFSET = 100.0
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
 MINIMUM_STEPS = 50
-WORSE = 1.5
-"""Times the variance of the targets, which was measured on the first batches only."""
+WORSE, MOSTLY = 1.5, 0.1
+"""Times the variance of the targets, which was measured on the first batches only; all but one in ten of the last losses lie above."""
 NORMALISERS = ("BatchNorm", "LayerNorm", "InstanceNorm", "GroupNorm", "RMSNorm")
 
 
@@ -70,7 +72,9 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     text = _extreme(scale)
     if text:
         steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
-        yield strong(f"{text}; {symptom}", record.facts.timeline.places.get("forward"), steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+        probe = record.facts.data_probe
+        place = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
+        yield strong(f"{text}; {symptom}", place, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
 def _worse_than_the_mean(record: Record) -> str:
@@ -80,9 +84,8 @@ def _worse_than_the_mean(record: Record) -> str:
         target = heads[0].target if len(heads) == 1 and heads[0].function == "mse_loss" and heads[0].reduction == "mean" else None
         if target is None or target.std <= 0 or len(c) < MINIMUM_STEPS:
             continue
-        last = end(c)
-        if last.value - 2 * last.error > WORSE * target.std**2:
-            return f"the loss ends at {last.value:.3g}, and giving the mean of the targets as the answer to everything has {target.std**2:.3g}"
+        if float(np.quantile(c.values[-max(10, len(c) // 10) :], MOSTLY)) > WORSE * target.std**2:
+            return f"the loss ends at {end(c).value:.3g}, and giving the mean of the targets as the answer to everything has {target.std**2:.3g}"
     return ""
 
 

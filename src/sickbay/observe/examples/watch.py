@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from sickbay.observe.batches import BatchWatch
 from sickbay.observe.examples.book import MOST_INDICES, Book
 from sickbay.observe.examples.rows import tensors_of
 from sickbay.observe.examples.scores import ScoreBook
@@ -170,6 +171,8 @@ class ExampleWatch(Observer):
             return Pair(door.place_key, _given(door), target, targets, aim)
         self.given, self.loaders = self.loaders, set()
         tensors, place = entering(reading, made, len(targets.values), target)
+        if tensors and (batches := self._batches) is not None and not batches.scale.full:
+            batches.scale.add(tensors[0])  # no module told it of them
         return Pair(place, tuple(tensors), target, targets, aim) if tensors else None
 
     def stepped(self, *_: Any) -> None:
@@ -206,9 +209,13 @@ class ExampleWatch(Observer):
         found = tensors_of(given, size, target)
         return found if all(x.is_cpu for x in found) or self.session.sampled else []
 
+    @property
+    def _batches(self) -> BatchWatch | None:
+        return next((o for o in self.session.observers if isinstance(o, BatchWatch)), None)
+
     def _indices(self, size: int) -> Array | None:
         """The data set indices of the batch that the model was given, where a loader drew them."""
-        known = next((o.indices for o in self.session.observers if o.name == "batches"), None)  # type: ignore[attr-defined]
+        known = self._batches.indices if self._batches is not None else None
         if not isinstance(known, (list, tuple)) or len(known) != size:
             return None
         numbers = np.array(known)
