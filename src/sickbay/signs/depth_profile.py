@@ -10,6 +10,7 @@ from sickbay.record.reader import Record
 from sickbay.signs.layers import in_steps, nanmedian, root_mean_square, weights
 
 MINIMUM_LAYERS = 4
+BLOCKS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,14 @@ def depth_profile(record: Record) -> Profile | None:
     quarter = max(1, len(size) // 4)
     ratio = float(np.median(size[:quarter]) / np.median(size[-quarter:]))
     names, layers = tuple(p.name for p in chosen), tuple(p.layer for p in chosen)
-    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, _rank_correlation(size))
+    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, _order(size))
+
+
+def _order(size: np.ndarray) -> float:
+    """Blocks of two or three weights (a gate beside each layer) are compared each with its like: the least of these correlations counts."""
+    ways = [[_rank_correlation(size[first::every]) for first in range(every)] for every in BLOCKS if len(size) >= MINIMUM_LAYERS * every]
+    agreed = [min(way, key=abs) for way in ways if min(way) > 0 or max(way) < 0]
+    return max(agreed, key=abs, default=0.0)
 
 
 def _rank_correlation(size: np.ndarray) -> float:

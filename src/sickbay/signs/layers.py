@@ -40,10 +40,20 @@ def weights(record: Record, family: Family) -> Columns:
     known = {p.name: p for p in record.facts.parameters}
     every = [p for name in family.names if (p := known.get(name)) is not None and _is_weight(p)]
     chosen = [p for p in every if "Embedding" not in p.layer_kind] or every
-    chosen.sort(key=lambda p: depth.get(p.layer, 10**9))
+    used = _used(record)
+    if all(p.name in used for p in chosen):  # else some are not in the graph that was read
+        chosen.sort(key=lambda p: used[p.name])
+    else:
+        chosen.sort(key=lambda p: depth.get(p.layer, 10**9))
     place = {name: j for j, name in enumerate(family.names)}
     values = family.values[:, [place[p.name] for p in chosen]] if chosen else np.empty((len(family.steps), 0))
     return Columns(tuple(chosen), family.steps, values)
+
+
+def _used(record: Record) -> dict[str, int]:
+    """The weights in the order in which one training loss uses them; of several losses none is the order."""
+    maps = [[m.parameter for m in loss.linear_maps] for loss in record.facts.losses if loss.linear_maps]
+    return {name: i for i, name in reversed([*enumerate(maps[0])])} if len(maps) == 1 else {}
 
 
 def _is_weight(p: Parameter) -> bool:

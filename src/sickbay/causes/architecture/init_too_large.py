@@ -75,7 +75,8 @@ def init_too_large(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not large:
         yield from _factors(record) or _recurrent(record, signs)
         return
-    wild, saturated, trouble = _wild(record), _saturated(record), stuck(signs)
+    trouble = stuck(signs)
+    wild, saturated = _wild(record, trouble is not None), _saturated(record)
     unsolved = trouble is not None or not solved(record, SOLVED)
     grown = _grown(record) if guessing(record) is None and unsolved else None
     if wild is None and grown is None and not (saturated and unsolved):
@@ -104,16 +105,18 @@ def _sizes(record: Record, large: list[Start]) -> Evidence:
     )
 
 
-def _wild(record: Record) -> Evidence | None:
-    """The first loss is far above that of guessing, and the way back takes a good part of the run."""
+def _wild(record: Record, ends_in_guessing: bool = False) -> Evidence | None:
+    """The first loss is far above that of guessing, and the way back takes a good part of the run; or it is soon back there, and stays."""
     found = guessing(record)
     if found is None or not len(found[0]) or record.facts.run.steps == 0:
         return None
     c, level = found
     first, back = float(c.values[0]), steps_to(c, level)
-    if first < WILD * level + min(1.0, level) or (back is not None and back < LATE * record.facts.run.steps):
+    soon = back is not None and back < LATE * record.facts.run.steps
+    if first < WILD * level + min(1.0, level) or (soon and not ends_in_guessing):
         return None
     way = "never gets down to that" if back is None else f"needs {back} of {record.facts.run.steps} steps to get down to that"
+    way = "gets down to that, and no further" if soon else way
     return strong(
         f"the first loss is {first:.4g} where guessing costs {level:.3g}, and the run {way}", steps=(0, back or int(c.steps[-1])), first=first
     )
