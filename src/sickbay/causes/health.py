@@ -50,9 +50,19 @@ def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
         return supervised(loss) and not mostly_loaded(record)
     long_enough = record.facts.run.steps >= ENOUGH_STEPS and not mostly_loaded(record)
     if sign.name == "chance-level":
-        return long_enough and supervised(loss) and signs.has("flat-loss", "slow-descent", "early-plateau")
+        return long_enough and supervised(loss) and (signs.has("flat-loss", "slow-descent", "early-plateau") or _guesses(record))
     validation_flat = bool(record.series_like("loss/eval")) and supervised(loss)
     return long_enough and validation_flat and not any(h.classes for h in (loss.heads if loss else ()))
+
+
+GUESSED = 0.1
+"""Accuracy above the share of the commonest class, below which nothing of note is known."""
+
+
+def _guesses(record: Record) -> bool:
+    right, labels = record.series("accuracy/train").values, record.facts.labels
+    common = max(labels.histogram) / sum(labels.histogram) if labels is not None and sum(labels.histogram) else 1.0
+    return len(right) > 0 and float(np.median(right[-max(3, len(right) // 5) :])) < common + GUESSED and common < 1 - 2 * GUESSED
 
 
 IN_A_LOG = LOOK_AT | {

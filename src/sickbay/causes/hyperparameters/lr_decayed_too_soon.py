@@ -57,6 +57,8 @@ STILL_FALLING = 0.1
 STANDS = 0.1
 IDLE = 0.5
 """Half of the run at a rate of exactly zero: a schedule that ends with the run has none or a few such steps."""
+WORTH, REMAINS = 0.03, 0.3
+"""Steps at the full rate that all steps together are worth, as a share of them: a cosine is worth half, drops to a tenth after each third 0.37, the inverse square root 2 / sqrt(steps), which is a tenth of 400."""
 SOLVED = 0.1
 SLOWER = 0.2
 """The pace of the loss after the drop, against the pace before it."""
@@ -85,6 +87,9 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                 idle=count,
             )
             return
+        if (spent := _spent(record, series, least)) is not None:
+            yield spent
+            return
         step = _died_at(series, least)
         for c, _ in judged_losses(record) if step is not None else ():
             if step is not None and (_stopped_there(c, step, least) or _cut_short(c, series, step, least) or _crawls(c, step, least)):
@@ -98,6 +103,26 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                     last=last,
                 )
                 return
+
+
+def _spent(record: Record, series: Series, least: int) -> Evidence | None:
+    """All steps together, counted by their rates, are a few at the highest one: a decay such as 1 / (1 + t) per step instead of per epoch."""
+    if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
+        return None
+    top = float(np.max(series.values))
+    worth = float(np.sum(series.values)) / top
+    curves = [c for c, _ in judged_losses(record) if len(c) >= least and start(c).value > 0]
+    if worth > WORTH * len(series) or not curves or not all(end(c).value > REMAINS * float(c.values[0]) for c in curves):
+        return None
+    tenth = int(series.steps[np.flatnonzero(series.values > 0.1 * top)[-1]]) + 1
+    return strong(
+        f"the learning rate fell from {top:.3g} to a tenth of that by step {tenth} of {int(series.steps[-1]) + 1:,} (now {float(series.values[-1]):.2g}): all steps together "
+        f"are worth {worth:.2g} at the full rate, and the loss ends at {end(curves[0]).value:.4g} (start {start(curves[0]).value:.4g}){located(_place(record), '; scheduler at')}",
+        _place(record),
+        (tenth, int(series.steps[-1])),
+        highest=top,
+        worth=worth,
+    )
 
 
 def _died_at(series: Series, least: int) -> int | None:

@@ -40,10 +40,13 @@ from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.curves import end, start
+from sickbay.signs.losses import judged_losses
 
 MINIMUM_STEPS = 50
 TINY = 1e-6
 """Fine-tuning with Adam starts at 1e-5 and above, everything else higher."""
+WHOLE_RUN, REMAINS = 0.1, 0.5
 SOLVED = 0.9
 """Accuracy above this from the beginning: nothing is left to learn, so nothing moves."""
 
@@ -62,15 +65,21 @@ def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
     if record.facts.log is not None:
         yield from _in_a_log(record, slow)
         return
-    if not slow or not low or record.facts.run.steps < MINIMUM_STEPS or mostly_loaded(record) or _solved(record):
+    if not low or record.facts.run.steps < MINIMUM_STEPS or mostly_loaded(record) or _solved(record) or not (slow or _hardly_moved(record, low[0])):
         return
     optimizer, lr = main_optimizer(record), rate(record)
     yield from_sign("strong", low[0], rate_place(record))
-    yield from_sign("hint", slow[0])
+    yield from (from_sign("hint", sign) for sign in slow[:1])
     if lr is not None and optimizer is not None:
         yield hint(f"the learning rate is {number(lr)} ({optimizer.kind})", rate_place(record), lr=lr)
     if signs.has("small-gradients", "gradient-decay-with-depth"):
         yield against("the gradients themselves are tiny, so a higher rate alone would not help")
+
+
+def _hardly_moved(record: Record, low: Sign) -> bool:
+    """The whole run takes the weights a tenth of their size at most, and half of the loss is left, whatever shape (a schedule) its fall has."""
+    curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS]
+    return low.numbers["whole_run"] < WHOLE_RUN and bool(curves) and all(end(c).value > REMAINS * start(c).value for c in curves)
 
 
 def _in_a_log(record: Record, slow: tuple[Sign, ...]) -> Iterator[Evidence]:

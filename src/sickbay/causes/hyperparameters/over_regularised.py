@@ -11,7 +11,7 @@ early on, in training and in validation, and more epochs do not help.
 - dropout-too-high: layers drop more than seven in ten of their inputs in training, the training loss stays above two fifths of its start,
   and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left).
 - weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
-  while the loss stands high: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
+  while the loss stands high, or rises again: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
   the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size).
 
 - penalty-too-heavy: the same of a term that the script adds to its loss (a sum of |w| or w²: the graph shows that nothing but weights goes into it). The
@@ -55,7 +55,7 @@ from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, end, start, trend_share
+from sickbay.signs.curves import Curve, curve, end, smooth, start, trend_share
 from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses
 
@@ -71,6 +71,8 @@ BETTER = 0.8
 """Loss in eval mode against training loss: dropout costs a fifth and more."""
 SHRUNK = 0.5
 """Size of the typical layer's weights against their first: see above."""
+NEVER_SO_SMALL, LEARNED, LOST = 0.8, 0.8, 1.3
+"""...or below the smallest of these healthy runs, where a loss that had come down by a fifth has risen by a third again: with a schedule that lowers the rate, what pulls at the weights wins over what trains them."""
 SMOOTHED = 0.4
 WEAKER = 100
 DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
@@ -173,7 +175,8 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
     stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
-    if optimizer is None or decay <= 0 or shrunk is None or shrunk > SHRUNK or not stands:
+    held_down = shrunk is not None and ((shrunk <= SHRUNK and stands) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)))
+    if optimizer is None or decay <= 0 or shrunk is None or not held_down:
         return
     yield strong(
         f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
@@ -181,6 +184,12 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
         decay=decay,
         shrunk=shrunk,
     )
+
+
+def _lost_again(c: Curve) -> bool:
+    """What was learned is lost again: the loss rises to the end from a level that was far below its start."""
+    lowest = float(np.min(smooth(c.values, max(5, len(c) // 20))))
+    return lowest < LEARNED * start(c).value and end(c).value > LOST * lowest + 3 * c.noise
 
 
 def _shrunk(record: Record) -> float | None:
