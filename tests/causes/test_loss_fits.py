@@ -130,6 +130,7 @@ class TestWrongLossForTask(CauseTestCase):
         yield classified(function="binary_cross_entropy_with_logits", target=Values(count=99, minimum=-3.1, maximum=6.5), reduction="none")
         yield classified(function="soft_margin_loss", target=Values(count=99, maximum=1, whole=True, distinct=(0, 1)))
         yield classified(input_shape=(32, 7), target_shape=(32, 1))
+        yield classified(function="l1_loss", target=ONE_HOT, input_shape=(32, 4), target_shape=(32, 4))
         yield classified(function="binary_cross_entropy", fed_by=(Op(name="softmax"),), input=Values(count=32, minimum=1.0, maximum=1.0))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -140,6 +141,8 @@ class TestWrongLossForTask(CauseTestCase):
             classified("loss = mse(net(x), y)\n", target=Values(count=99, minimum=1, maximum=5, whole=True, distinct=(1, 2, 3, 4, 5))),
         )
         yield "Brier score", classified(target=ONE_HOT, input_shape=(32, 4), target_shape=(32, 4))
+        marks = Values(count=99, maximum=1, whole=True, distinct=(0, 1), row_sum=(0.0, 3.0))
+        yield "a picture of zeros and ones", classified(function="l1_loss", target=marks, input_shape=(32, 4), target_shape=(32, 4))
         yield "soft labels", entropy(Values(count=99, minimum=0.02, maximum=0.9, row_sum=(1.0, 1.0)))
         yield "one-hot rows", entropy(ONE_HOT)
         yield "one-hot rows with weights", entropy(Values(count=99, maximum=2.5, zeros=0.75, row_sum=(0.5, 2.5)))

@@ -9,8 +9,8 @@ import numpy as np
 
 from causes.scripts import added, at, loop_facts, removed
 from sickbay.facts import Crash, Evaluation, Run, Scheduler
-from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.record.reader import Record, with_facts
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 SOURCE = """\
 import torch
@@ -151,3 +151,26 @@ def test_or_adds_it() -> None:
 def test_a_call_that_waits_for_a_condition_is_no_proof() -> None:
     waiting = NEVER.replace("    report(epoch)", "    if epoch > 50:\n        scheduler.step()")
     assert_suspects(run(0.1, waiting, steps=0, stepped_gaps=0, stepped_at=None, settings=STEPLR), "scheduler-misuse", "likely")
+
+
+REBUILT = "def warm(optimizer):\n    return LambdaLR(optimizer, lambda step: min(1.0, step / 80))\n\n\n" + SOURCE.replace(
+    "scheduler = StepLR(optimizer, step_size=5, gamma=0.3)\n", ""
+).replace("in range(12):\n", "in range(12):\n    scheduler = warm(optimizer)\n")
+
+
+def again(rates: np.ndarray, **given: Any) -> Record:
+    """Twelve schedulers, one after the other, each stepped twenty times."""
+    record = run(rates, REBUILT, **{"kind": "LambdaLR", "steps": 20, "settings": {"base_lr": 0.1}, "built_at": at("LambdaLR", REBUILT)} | given)
+    return with_facts(record, schedulers=tuple(record.facts.schedulers) * 12)
+
+
+def test_a_scheduler_that_is_built_anew_in_every_epoch() -> None:
+    suspicion = assert_suspects(again(0.1 * (STEPS % 20) / 80), "scheduler-misuse", "proven")
+    assert "built anew 12 times" in suspicion.evidence[0].text and "0.24 of the 0.1" in suspicion.evidence[0].text
+    assert suspicion.place is not None and suspicion.place.text is not None and "scheduler = warm(optimizer)" in suspicion.place.text
+    assert_suspects(again(cosine(240)[STEPS % 20], kind="CosineAnnealingLR", settings={"T_max": 240.0}), "scheduler-misuse", "proven")
+
+
+def test_warm_restarts_are_meant() -> None:
+    assert_silent(again(cosine(20)[STEPS % 20], kind="CosineAnnealingLR", settings={"T_max": 20.0}), "scheduler-misuse")
+    assert_silent(again(cosine(20)[STEPS % 20]), "scheduler-misuse", "of unknown length: the rate falls in each")

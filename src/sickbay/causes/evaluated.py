@@ -12,7 +12,9 @@ from sickbay.record.reader import Record
 
 TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
 VALIDATION = re.compile(r"(?<![a-z])(?:val|va|valid|validation|dev|xv|yv|xva|yva|xval)(?![a-z])", re.IGNORECASE)
-HELD_OUT = re.compile(r"(?<![a-z])(?:val|va|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xva|yva|xte|yte|xval)(?![a-z])", re.IGNORECASE)
+HELD_OUT = re.compile(
+    r"(?<![a-z])(?:val|va|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xva|yva|xte|yte|xval)(?![a-z])", re.IGNORECASE
+)
 
 
 SELDOM = 0.25

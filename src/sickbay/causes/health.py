@@ -61,7 +61,8 @@ GUESSED = 0.1
 
 def _guesses(record: Record) -> bool:
     right, labels = record.series("accuracy/train").values, record.facts.labels
-    common = max(labels.histogram) / sum(labels.histogram) if labels is not None and sum(labels.histogram) else 1.0
+    counts = np.array(labels.histogram if labels is not None else ())
+    common = float(counts.max() / counts.sum()) if counts.sum() else 1.0
     return len(right) > 0 and float(np.median(right[-max(3, len(right) // 5) :])) < common + GUESSED and common < 1 - 2 * GUESSED
 
 

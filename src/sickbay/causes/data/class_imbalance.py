@@ -128,7 +128,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         total = sum(labels.histogram)
         weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
     elif labels is None and (found := _labels(record)) is not None and len(found[0]) == 2:
-        text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at accuracy"
+        text = (
+            "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at accuracy"
+        )
         return mend(text, "", f"criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor({found[0][0] / max(found[0][1], 1e-9):.1f}))")
     snippet = (
         f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"

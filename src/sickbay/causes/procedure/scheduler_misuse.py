@@ -13,7 +13,8 @@ Proof: every call is counted against the steps of its own optimizer and compared
 per optimizer step, the rate is below a hundredth of its highest before 40 % of the run is over, and the same schedule, called once per epoch, would
 have lasted for the epochs of the run. *Too slow*: it is planned for as many calls as there were optimizer steps and got less than half of them.
 *Twice*: two lines step it between the same two optimizer steps. *Never*: built, and no call follows. *Direction*: `ReduceLROnPlateau` cuts the rate
-because a number that improves is read the wrong way round.
+because a number that improves is read the wrong way round. *Built anew*: one line builds a scheduler for the same optimizer again and again (in every epoch), and each gets
+no further than the beginning of its schedule.
 
 ## Looks like it but is not
 
@@ -46,6 +47,7 @@ from sickbay.causes.hyperparameters import lr_decayed_too_soon as decayed
 from sickbay.causes.moving import moved_after, out_of_loop, statement_at, without
 from sickbay.causes.naming import assigned
 from sickbay.causes.registry import cause
+from sickbay.causes.schedules import MINIMUM_STEPS, SELDOM, built_again, described, judged_schedulers, planned_calls, rates_of
 from sickbay.facts import Scheduler
 from sickbay.nouns import Evidence, Fix, Series
 from sickbay.record.reader import Record
@@ -53,14 +55,12 @@ from sickbay.signs import Signs
 from sickbay.signs.curves import fell
 from sickbay.signs.losses import judged_losses
 
-MINIMUM_STEPS = 20
 DEAD = 0.01
 """Below a hundredth of its highest, the rate of most problems no longer moves anything (warm-ups and decays end between 1/10 and 1/1000)."""
 EARLY = 0.4
 ALIVE = 0.8
 """Called once per epoch, the schedule would have lasted for this share of the epochs: so it was written for epochs."""
 PER_STEP = 0.9
-SELDOM = 0.5
 AGREES = (0.8, 1.25)
 """A plan for between 0.8 and 1.25 times the optimizer steps of the run is a plan in optimizer steps."""
 TWICE = 0.8
@@ -88,20 +88,15 @@ SCORE = re.compile(
 )  # fmt: skip
 def scheduler_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield from _crashed(record)
-    for s in _judged(record):
+    if (again := built_again(record)) is not None:
+        yield again
+        return
+    for s in judged_schedulers(record):
         for finding in (_never, _other_optimizer, _twice, _too_fast, _too_slow, _wrong_way, _up_again):
             found = list(finding(record, s))
             yield from found
             if found:
                 break
-
-
-def _judged(record: Record) -> list[Scheduler]:
-    return [s for s in record.facts.schedulers if s.observed and not s.part and s.kind != "SWALR"]
-
-
-def _rates(record: Record, s: Scheduler) -> Series:
-    return record.series(f"lr@{s.optimizer}" if s.optimizer else "lr")
 
 
 def _epochs(record: Record) -> int | None:
@@ -110,20 +105,6 @@ def _epochs(record: Record) -> int | None:
         return record.facts.run.epochs
     passes = max([e.passes for e in record.facts.evaluations] + [record.facts.modes.evaluation_passes], default=0)
     return passes if 2 <= passes <= record.facts.run.steps / 3 else None
-
-
-def _length(s: Scheduler) -> float | None:
-    """How many calls the schedule is planned for, where its numbers say so."""
-    return next((s.settings[name] for name in ("total_steps", "T_max", "total_iters") if name in s.settings), None)
-
-
-def _numbers(s: Scheduler) -> str:
-    shown = [
-        f"{name}={value:g}" for name, value in s.settings.items() if name in ("step_size", "gamma", "T_max", "total_steps", "total_iters", "patience")
-    ]
-    if "last_milestone" in s.settings:
-        shown.append(f"last milestone {s.settings['last_milestone']:g}")
-    return f"{s.kind}({', '.join(shown)})" if shown else s.kind
 
 
 # -- what can be wrong ----------------------------------------------------------------------------------------------
@@ -140,13 +121,13 @@ def _never(record: Record, s: Scheduler) -> Iterator[Evidence]:
     ended = run.finished and record.facts.crash is None
     if s.steps or s.optimizer_steps < MINIMUM_STEPS or not (ended or run.epochs >= 3):
         return
-    rates = _rates(record, s).values
+    rates = rates_of(record, s).values
     rate = float(rates[-1]) if len(rates) else None
     base = s.settings.get("base_lr")
     held = f"; the rate stays at {rate:.3g}" if rate is not None else ""
     if rate is not None and base and rate < SELDOM * base:
         held += f", {rate / base:.2g} of the {base:.3g} that the optimizer was given"
-    text = f"{_numbers(s)} is built{located(s.built_at)} and its step() is never called in {s.optimizer_steps:,} optimizer steps{held}"
+    text = f"{described(s)} is built{located(s.built_at)} and its step() is never called in {s.optimizer_steps:,} optimizer steps{held}"
     # A call in the text that never ran may wait for a condition.
     yield (strong if _call_in_text(record, s) else proof)(text, s.built_at, optimizer_steps=s.optimizer_steps)
 
@@ -163,7 +144,7 @@ def _other_optimizer(record: Record, s: Scheduler) -> Iterator[Evidence]:
     others = sum(o.steps for o in record.facts.optimizers if o.index != s.optimizer)
     if s.steps >= 2 and s.optimizer is not None and s.optimizer_steps == 0 and others >= MINIMUM_STEPS and record.facts.run.finished:
         yield proof(
-            f"{_numbers(s)} was stepped {times(s.steps, 'time')}, but the optimizer whose rate it sets never steps; another one makes the {others:,} steps of this run",
+            f"{described(s)} was stepped {times(s.steps, 'time')}, but the optimizer whose rate it sets never steps; another one makes the {others:,} steps of this run",
             s.built_at or s.stepped_at,
             calls=s.steps,
         )
@@ -172,14 +153,14 @@ def _other_optimizer(record: Record, s: Scheduler) -> Iterator[Evidence]:
 def _twice(record: Record, s: Scheduler) -> Iterator[Evidence]:
     if s.stepped_gaps < 5 or s.doubled_gaps < TWICE * s.stepped_gaps or s.optimizer_steps < MINIMUM_STEPS:
         return
-    length = _length(s)
+    length = planned_calls(s)
     overrun = length is not None and s.steps > OVERRUN * length
-    if not s.also_stepped_at and not overrun and _died(_rates(record, s)) is None:
+    if not s.also_stepped_at and not overrun and _died(rates_of(record, s)) is None:
         return  # one call per micro-batch, planned so
     where = " and ".join(filter(None, (at(s.stepped_at), *(at(p) for p in s.also_stepped_at))))
     plan = f", planned for {length:g}" if overrun else ""
     yield proof(
-        f"{_numbers(s)} was stepped {s.steps:,} times in {s.optimizer_steps:,} optimizer steps{plan}: "
+        f"{described(s)} was stepped {s.steps:,} times in {s.optimizer_steps:,} optimizer steps{plan}: "
         f"twice or more between {s.doubled_gaps:,} of {s.stepped_gaps:,} pairs of them{', at ' + where if where else ''}",
         s.stepped_at,
         calls=s.steps,
@@ -190,12 +171,12 @@ def _twice(record: Record, s: Scheduler) -> Iterator[Evidence]:
 def _too_fast(record: Record, s: Scheduler) -> Iterator[Evidence]:
     if s.optimizer_steps < MINIMUM_STEPS or s.steps < PER_STEP * s.optimizer_steps:
         return
-    epochs, rates = _epochs(record), _rates(record, s)
+    epochs, rates = _epochs(record), rates_of(record, s)
     died = _died(rates)
     cycles = s.kind == "CosineAnnealingLR" and epochs is not None and s.settings.get("T_max", np.inf) <= OVERRUN * epochs and s.steps >= 3 * epochs
     if died is None and not cycles:
         return
-    text = f"{_numbers(s)} is stepped after every batch ({s.steps:,} calls in {s.optimizer_steps:,} optimizer steps"
+    text = f"{described(s)} is stepped after every batch ({s.steps:,} calls in {s.optimizer_steps:,} optimizer steps"
     text += f", {epochs} epochs)" if epochs else ")"
     if cycles:
         yield proof(f"{text}: the rate goes down and up again every {2 * s.settings['T_max']:g} batches", s.stepped_at, calls=s.steps)
@@ -224,7 +205,7 @@ def _lasts(rates: Series, epochs: int) -> bool:
 
 
 def _too_slow(record: Record, s: Scheduler) -> Iterator[Evidence]:
-    length, updates = _length(s), s.optimizer_steps
+    length, updates = planned_calls(s), s.optimizer_steps
     if updates < MINIMUM_STEPS or s.steps < 1:
         return
     seldom = s.steps <= SELDOM * updates
@@ -232,20 +213,20 @@ def _too_slow(record: Record, s: Scheduler) -> Iterator[Evidence]:
     if length is not None and s.steps <= SELDOM * length:
         if seldom and AGREES[0] * updates <= length <= AGREES[1] * updates:
             yield proof(
-                f"{_numbers(s)} is planned for {length:g} calls, as many as there are batches, but {text}{_reached(record, s)}",
+                f"{described(s)} is planned for {length:g} calls, as many as there are batches, but {text}{_reached(record, s)}",
                 s.stepped_at,
                 calls=s.steps,
             )
         elif not seldom and abs(length / max(record.facts.run.backwards, 1) - 1) < 0.02:
             yield proof(
-                f"{_numbers(s)} is planned for {length:g} calls, the number of backward passes, but {text}{_reached(record, s)}", s.stepped_at
+                f"{described(s)} is planned for {length:g} calls, the number of backward passes, but {text}{_reached(record, s)}", s.stepped_at
             )
     elif length is None and seldom and s.steps >= 2 and _still_warming(record, s):
         yield strong(f"{s.kind} raises the rate with each call, but {text}{_reached(record, s)}", s.stepped_at, calls=s.steps)
 
 
 def _reached(record: Record, s: Scheduler) -> str:
-    rates = _rates(record, s).values
+    rates = rates_of(record, s).values
     if not len(rates):
         return ""
     base = s.settings.get("base_lr")
@@ -253,12 +234,12 @@ def _reached(record: Record, s: Scheduler) -> str:
 
 
 def _still_warming(record: Record, s: Scheduler) -> bool:
-    rates, base = _rates(record, s).values, s.settings.get("base_lr", 0.0)
+    rates, base = rates_of(record, s).values, s.settings.get("base_lr", 0.0)
     return bool(len(rates) >= MINIMUM_STEPS and base > 0 and np.all(np.diff(rates) >= 0) and rates[0] < rates[-1] < SELDOM * base)
 
 
 def _wrong_way(record: Record, s: Scheduler) -> Iterator[Evidence]:
-    rates = _rates(record, s).values
+    rates = rates_of(record, s).values
     cut = len(rates) > 0 and rates[-1] < SELDOM * np.max(rates)
     if not s.mode or s.steps < 5 or not cut or s.metric_first is None or s.metric_last is None or s.metric_lowest is None or s.metric_highest is None:
         return
@@ -283,12 +264,12 @@ def _given(record: Record, s: Scheduler) -> str:
 
 
 def _up_again(record: Record, s: Scheduler) -> Iterator[Evidence]:
-    length, rates = s.settings.get("T_max"), _rates(record, s).values
+    length, rates = s.settings.get("T_max"), rates_of(record, s).values
     if s.kind != "CosineAnnealingLR" or length is None or not OVERRUN * length < s.steps <= LONG_CYCLES * length or len(rates) < MINIMUM_STEPS:
         return
     if rates[-1] > RISEN * np.max(rates) and np.min(rates) < DEAD * np.max(rates) + s.settings.get("eta_min", 0.0) * 1.01:
         yield strong(
-            f"{_numbers(s)} was stepped {s.steps:,} times: after {length:g} the cosine goes up again, and the run ends at {rates[-1]:.3g} (highest {np.max(rates):.3g})",
+            f"{described(s)} was stepped {s.steps:,} times: after {length:g} the cosine goes up again, and the run ends at {rates[-1]:.3g} (highest {np.max(rates):.3g})",
             s.built_at or s.stepped_at,
             calls=s.steps,
         )
@@ -298,7 +279,7 @@ def _up_again(record: Record, s: Scheduler) -> Iterator[Evidence]:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    for s in _judged(record):
+    for s in judged_schedulers(record):
         name = _name(record, s) or "scheduler"
         source = source_at(record, s.stepped_at or s.built_at)
         if list(_never(record, s)):
@@ -335,7 +316,11 @@ def _stepping(record: Record, s: Scheduler, name: str) -> str:
     built = source_at(record, s.built_at)
     if source is None or statement is None or built is None or not _same_scope(source, statement, s, name):
         return ""
-    length, epochs, loops = _length(s) or s.settings.get("step_size") or s.settings.get("last_milestone"), _epochs(record), source.loops(statement)
+    length, epochs, loops = (
+        planned_calls(s) or s.settings.get("step_size") or s.settings.get("last_milestone"),
+        _epochs(record),
+        source.loops(statement),
+    )
     if length is not None and epochs is not None and length <= OVERRUN * epochs and len(loops) >= 2:
         return source.diff(source.after(loops[0], f"{name}.step()"))
     return source.diff(source.after(statement, f"{name}.step()"))

@@ -11,7 +11,7 @@ Nothing crashes; the loss falls, or stands still, and the metric stays poor.
 
 Proof, from the values and shapes that enter the loss: targets outside 0 to 1 in a binary cross-entropy; a softmax or cross-entropy over a
 single column; each of K outputs compared with the same class number; negative "probabilities"; fractions cut off by `.long()`; rows
-with several ones whose model is read with a threshold. Where whole numbers 0..K-1 meet a squared error, the script's own words decide:
+with several ones whose model is read with a threshold; rows with a single one through an absolute difference, whose best answer is the median, 0. Where whole numbers 0..K-1 meet a squared error, the script's own words decide:
 it calls them classes and counts exact hits.
 
 ## Looks like it but is not
@@ -85,6 +85,7 @@ def wrong_loss_for_task(record: Record, signs: Signs) -> Iterator[Evidence]:
                 yield from _not_probabilities(record, head, head.target)
                 yield from _margin(head, head.target)
                 yield from _class_numbers(record, head, head.target)
+                yield from _medians(head, head.target)
 
 
 def _one_column(head: Head) -> Iterator[Evidence]:
@@ -190,6 +191,17 @@ def _class_numbers(record: Record, head: Head, target: Values) -> Iterator[Evide
     elif outputs == 1 and (hits := _exact_hits(record, head)):
         yield from _names(
             record, head, f"{head.function}{located(head.called_at)} treats {numbers} as quantities, though the script counts exact hits (`{hits}`)"
+        )
+
+
+def _medians(head: Head, target: Values) -> Iterator[Evidence]:
+    """The best answer to |x - t| is the median: of a column that is 0 for most samples, 0. (The best answer to a squared difference is the mean, a probability.)"""
+    rows = len(head.target_shape) == 2 and head.target_shape == head.input_shape and head.target_shape[1] >= FEW
+    if head.function == "l1_loss" and rows and target.distinct == (0, 1) and target.row_sum == (1.0, 1.0):
+        yield proof(
+            f"l1_loss{located(head.called_at)} compares scores with rows of a single 1 among {head.target_shape[1]} columns: unless a class is all but certain, its best "
+            "answer is 0 for every class",
+            head.called_at,
         )
 
 
