@@ -30,7 +30,7 @@ LISTENED = [
 
 
 def train() -> list[bytes]:
-    """Comes by every moment: loaders, clipping, modes, a scheduler, a scaler, validation, loading a state."""
+    """Comes by every moment: loaders, clipping, modes, a scheduler, a scaler, validation, printing, loading a state."""
     torch.manual_seed(3)
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 2))
     file = io.BytesIO()
@@ -55,6 +55,7 @@ def train() -> list[bytes]:
         model.eval()
         with torch.no_grad():
             losses.append(F.cross_entropy(model(torch.ones(2, 4)), torch.tensor([0, 1])).item())
+        print(f"loss {losses[-2]:.4f} val loss {losses[-1]:.4f}")
     torch.compile(backend="eager")
     weights = [p.detach().numpy().tobytes() for p in model.state_dict().values()]
     return [repr(losses).encode(), *weights, torch.get_rng_state().numpy().tobytes()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 
 from sickbay.causes.by_hand import updated_at
-from sickbay.causes.fixing import mend, number
+from sickbay.causes.fixing import mend, number, sources
 from sickbay.causes.naming import constructor, learning_rate
 from sickbay.facts import Optimizer
 from sickbay.nouns import Fix, Place
@@ -41,6 +43,19 @@ def rate_place(record: Record) -> Place | None:
         if constant is not None:
             return source.place(constant.lineno)
     return optimizer.built_at
+
+
+def rate_set_at(record: Record) -> Place | None:
+    """The line on which the script itself sets a rate (`group["lr"] = ...`), if there is just one."""
+    found = [
+        source.place(node.lineno)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, (ast.Assign, ast.AugAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr"
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def scaled(record: Record, factor: float, why: str) -> Fix:

@@ -78,6 +78,7 @@ MOMENTS = (
     "initialised",
     "checkpoint_read",
     "state_given",
+    "printed",
     "report",
     "finish",
 )

@@ -21,6 +21,7 @@ from sickbay.observe.modes import ModeWatch
 from sickbay.observe.observer import Observer
 from sickbay.observe.optimizers import OptimizerWatch
 from sickbay.observe.precision import PrecisionWatch
+from sickbay.observe.printed import PrintWatch
 from sickbay.observe.probes import ProbeWatch
 from sickbay.observe.randomness import RandomWatch
 from sickbay.observe.ranges import RangeWatch
@@ -63,6 +64,7 @@ def observers() -> tuple[type[Observer], ...]:
         CheckpointWatch,
         ProbeWatch,
         HoardWatch,
+        PrintWatch,
         MachineWatch,
         BlackboxWatch,
         *((ReplayWatch,) if replaying() is not None else ()),

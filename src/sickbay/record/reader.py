@@ -17,6 +17,7 @@ from sickbay import facts as vocabulary
 from sickbay.errors import NotARecord, RecordNotFound, RecordVersionError
 from sickbay.facts import Facts
 from sickbay.nouns import Event, Family, Series
+from sickbay.record.printed import heard
 from sickbay.record.schema import VERSION
 
 _EMPTY = (np.empty(0, np.int64), np.empty(0, np.float64))
@@ -107,7 +108,7 @@ def _read(db: sqlite3.Connection, path: Path) -> Record:
     series, families = _numbers(db, damage)
     return Record(
         facts=_facts(dict(_rows(db, "SELECT name, value FROM facts", damage)), damage),
-        all_series=series,
+        all_series=heard(series, families),
         families=families,
         all_events=tuple(_events(db, damage)),
         event_counts={str(k): n for k, n in _rows(db, "SELECT kind, total FROM counts", damage) if isinstance(n, int)},

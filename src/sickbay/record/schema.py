@@ -25,7 +25,8 @@ The family "pulse" holds plain series, one value per name and step. Its names:
 Every other family is by layer, parameter or activation: `grad_norm`, `weight_norm`, `update_ratio` (by parameter);
 `activation_mean`, `activation_std`, `activation_max`, `activation_zero`, `activation_saturated`, `activation_dead`
 (by activation site); `grad_histogram`, `weight_histogram`, `activation_histogram` (width `facts.HISTOGRAM_BINS`);
-`predicted_share/train`, `predicted_share/eval`, and of labels of single pixels `label_share/train` (by class).
+`predicted_share/train`, `predicted_share/eval`, and of labels of single pixels or tags `label_share/train` (by class);
+`printed` (by the words before a number in what the script prints; see `record/printed.py`).
 
 Change anything here and VERSION goes up; the reader refuses newer versions and converts older ones.
 """

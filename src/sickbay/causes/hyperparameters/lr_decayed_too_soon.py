@@ -35,6 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from sickbay.causes.evidence import located, strong
+from sickbay.causes.rates import rate_set_at
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
@@ -178,7 +179,7 @@ def _crawls(c: Curve, died: int, least: int) -> bool:
 def _place(record: Record) -> Place | None:
     """Where the schedule's numbers stand."""
     built = [s.built_at for s in record.facts.schedulers if s.built_at is not None and s.steps]
-    return built[0] if built else record.facts.timeline.places.get("scheduler")
+    return built[0] if built else record.facts.timeline.places.get("scheduler") or rate_set_at(record)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -16,6 +16,7 @@ from sickbay.observe.hooks.losses import LOSSES, hook_losses
 from sickbay.observe.hooks.modules import hook_modules
 from sickbay.observe.hooks.optimizers import hook_optimizers
 from sickbay.observe.hooks.precision import hook_precision
+from sickbay.observe.hooks.printing import hook_printing
 from sickbay.observe.hooks.states import hook_states
 
 if TYPE_CHECKING:
@@ -35,3 +36,4 @@ def put_in_place(session: Session) -> None:
     hook_optimizers(session, patches)
     hook_loaders(session, patches)
     hook_compilers(session, patches)
+    hook_printing(session, patches)
