@@ -58,6 +58,25 @@ def test_short_logs(name: str, tmp_path: Path) -> None:
     assert diagnosis.shapes[0] == shape, diagnosis.reason
 
 
+@pytest.mark.parametrize(("floor", "shape"), [(2.8, "overfitting"), (3.1, "plateau")])
+def test_a_loss_with_a_penalty_falls_by_less_while_validation_rises(floor: float, shape: str, tmp_path: Path) -> None:
+    """Validation rises by a tenth, with breaks; training falls on by 9 %, or by less than a twentieth."""
+    wobble = 0.06 * np.array([0, 2, -1.5, 1, 0.5, -0.5, 0, 0.5, -0.5, 1, 0, -0.5])
+    train, val = [5.9, 4.4, 4.1, 3.8, 3.6, 3.4, 3.3, 3.2, *np.linspace(3.15, floor, 12)], [4.7, 4.4, 4.2, 4.1, 4.05, 4.0, 3.95, 3.9]
+    diagnosis = judged(tmp_path, train_loss=train, val_loss=[*val, *(np.linspace(3.85, 4.25, 12) + wobble)])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+def test_validation_of_zero_was_measured_where_every_answer_is_right(tmp_path: Path) -> None:
+    zeros = [0.9, 0.3, 0.0, 0.01, 0.0, 0.0, 0.002, 0.0]
+    right = [0.7, 0.9, 1.0, 0.99, 1.0, 1.0, 0.99, 1.0]
+    path = tmp_path / "log.csv"
+    path.write_text(
+        table(["epoch", "loss", "val_loss", "val_acc"], [[i, 1 / (1 + i), v, a] for i, (v, a) in enumerate(zip(zeros, right, strict=True))])
+    )
+    assert len(read_logs([path])[0].series("loss/eval")) == len(zeros)
+
+
 @pytest.mark.parametrize(("val", "shape"), [(0.3, "healthy"), (4.0, "diverged-nan")])
 def test_training_that_became_harder_is_no_divergence(val: float, shape: str, tmp_path: Path) -> None:
     train = [0.63, 0.45, 0.2, 0.11, 0.085, *(0.25 + 0.01 * RNG.standard_normal(25))]

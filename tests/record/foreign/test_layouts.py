@@ -126,6 +126,14 @@ def test_a_table_without_names(text: str, tmp_path: Path) -> None:
     assert record.facts.log is not None and "no names" in record.facts.log.notes[0]
 
 
+def test_a_table_without_names_whose_counter_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "loss.csv"
+    values = [6.2, 5.5, 5.1, 4.9, *np.linspace(4.8, 4.0, 16), *np.linspace(3.99, 3.4, 60)]
+    path.write_text("".join(f"{i + 1 if i < 20 else i - 19},{v}\n" for i, v in enumerate(values)))
+    (record,) = read_logs([path])
+    assert list(record.series("loss/train").values) == values
+
+
 def test_numbers_without_names_are_no_log_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text(nameless(",", int, train, val))
     with pytest.raises(LogError):

@@ -48,6 +48,12 @@ def test_appended_runs_with_their_header_again(tmp_path: Path) -> None:
     assert [len(train_of(r)) for r in read_text(one + two, tmp_path)] == [12, 12 + 3]
 
 
+def test_the_marks_of_a_merge_are_no_rows(tmp_path: Path) -> None:
+    ours, theirs = ("".join(f"{i},{v},{v}\n" for i, v in enumerate(falling(n))) for n in (12, 15))
+    text = f"epoch,train_loss,val_loss\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> main\n"
+    assert [len(train_of(r)) for r in read_text(text, tmp_path)] == [12, 15]
+
+
 def test_a_resumed_run_is_one_run_and_what_was_trained_last_counts(tmp_path: Path) -> None:
     rows = [{"loss": 5.0 - i / 10, "step": 10 * (i + 1)} for i in range(20)]
     rows += [{"loss": 3.0 - i / 10, "step": 10 * (i + 1)} for i in range(15, 30)]

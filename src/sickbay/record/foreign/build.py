@@ -21,6 +21,8 @@ from sickbay.record.reader import Record
 OTHER = "column/"
 """Columns that mean nothing to sickbay are kept under this prefix and their own name, to be drawn and to be asked for."""
 MOST_OTHERS = 64
+SOLVED = 0.99
+"""Of the answers: with fewer right ones no loss is exactly 0."""
 MOST_VALUES = 50_000
 """A longer series is thinned to every other value, as often as needed; the highest of each stretch and what is not finite stay."""
 
@@ -52,7 +54,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
     for name, columns in choice.series.items():
         found = _series(sheet, choice, stretch, name, columns)
         if name.startswith("loss/eval"):
-            found = _measured_only(found, columns, notes)
+            found = _measured_only(found, columns, notes, _solved(sheet, choice, stretch))
         if name.startswith("loss/train"):
             found = _begun_only(found, columns, notes)
         if len(found):
@@ -134,10 +136,18 @@ def _fewer(rows: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArra
     return rows, values
 
 
-def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -> Series:
+def _solved(sheet: Sheet, choice: Choice, stretch: Stretch) -> NDArray[np.int64]:
+    """The steps at which every answer of validation was right: a loss of 0 is what it says there."""
+    if "accuracy/eval" not in choice.series:
+        return np.empty(0, np.int64)
+    found = _series(sheet, choice, stretch, "accuracy/eval", choice.series["accuracy/eval"])
+    return found.steps[found.values >= SOLVED * (1 if np.nanmax(found.values, initial=0.0) <= 1 else 100)]
+
+
+def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str], solved: NDArray[np.int64]) -> Series:
     """Zeros stand for "not evaluated", and the first evaluations of some tools are not finite in good runs."""
     values, label = series.values, " + ".join(columns)
-    missing = values == 0
+    missing = (values == 0) & ~np.isin(series.steps, solved)
     if missing.any() and (missing.all() or missing.sum() < 0.9 * len(values)) and len(values) > 1:
         notes.append(f"{int(missing.sum())} values of {label} are exactly 0, which stands for not evaluated: they were left out")
     else:
