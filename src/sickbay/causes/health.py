@@ -58,6 +58,7 @@ def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
 IN_A_LOG = LOOK_AT | {
     "loss-spikes": "whether the same samples, a burst of gradients or the learning rate throws it up shows only in a run that is watched: `sickbay run`",
     "oscillating-loss": "a run with a tenth of the learning rate would tell whether the steps are too large",
+    "alternating-loss": "look at what takes turns there: two kinds of data, or a part of the loss that comes and goes",
     "early-plateau": "a run with another learning rate or a larger model would tell whether more can be reached",
     "nonfinite-loss": "`sickbay run` on the script finds the operation and the batch that was first not finite",
 }

@@ -4,7 +4,7 @@
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
-| `oscillating` | sign `oscillating-loss` | undecided |
+| `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
 | `flat-not-learning` | signs `flat-loss`, `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
@@ -46,6 +46,7 @@ BY_SIGN = {
     "nonfinite-gradient": "diverged-nan",
     "overfitting": "overfitting",
     "oscillating-loss": "oscillating",
+    "alternating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
     "raised-loss": "diverged-nan",
     "chance-level": "flat-not-learning",

@@ -165,3 +165,19 @@ def test_a_table_of_something_else_is_no_log(tmp_path: Path) -> None:
 def test_a_loss_of_zero_is_solved_where_every_answer_is_right(accuracy: float, shape: str, tmp_path: Path) -> None:
     train = [0.69, 0.66, 0.62, *np.zeros(12)]
     assert judged(tmp_path, train_loss=train, train_acc=[0.5, 0.55, 0.6, *np.full(12, accuracy)]).shapes[0] == shape
+
+
+LEVELS = {
+    "data that take turns": (np.where(np.arange(200) // 25 % 2, 2.0, 1.0), "oscillating"),
+    "data that take turns, ending low": (np.where(np.arange(200) // 25 % 2, 1.0, 2.0), "oscillating"),
+    "one jump that lasts": (np.where(np.arange(200) < 140, 3 + 6 * np.exp(-np.arange(200) / 20), 7.2), "diverged-nan"),
+    "one task after the other": (np.tile(0.3 + 2 * np.exp(-np.arange(40) / 8), 5), "healthy"),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_loss_that_jumps_down_as_well_as_up_has_not_diverged(name: str, tmp_path: Path) -> None:
+    values, shape = LEVELS[name]
+    diagnosis = judged(tmp_path, train_loss=values * (1 + 0.02 * RNG.standard_normal(200)))
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+    assert (diagnosis.verdict == "sick") == (shape == "diverged-nan")
