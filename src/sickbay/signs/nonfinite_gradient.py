@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
@@ -41,6 +42,8 @@ def _measured(record: Record) -> Iterator[Sign]:
         bad = np.flatnonzero(~np.isfinite(series.values))
         if len(bad) == 0 or (len(bad) <= SKIPPED_SHARE * len(series) and bad[-1] < len(series) - 1 and len(series) > 20):
             continue
+        if record.facts.log is not None and _came_back(np.isfinite(series.values)):
+            continue
         first, last = int(series.steps[bad[0]]), int(series.steps[bad[-1]])
         yield Sign(
             name="nonfinite-gradient",
@@ -50,3 +53,8 @@ def _measured(record: Record) -> Iterator[Sign]:
             numbers={"first": first, "count": len(bad), "total": len(series)},
             text=f"the gradient norm is not finite at {len(bad)} of {len(series)} steps, first at step {first}",
         )
+
+
+def _came_back(finite: NDArray[np.bool_]) -> bool:
+    """In a log, where scalers are not seen: most norms are finite, and so are the last. Weights that were stepped on with NaN never give a finite one again, so those steps were skipped."""
+    return bool(finite[-2:].any()) and float(np.mean(finite)) > 0.5

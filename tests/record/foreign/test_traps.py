@@ -135,6 +135,17 @@ def test_nan_that_shows_only_in_the_gradient_norm(tmp_path: Path) -> None:
     assert diagnose(read_text(hf(rows), tmp_path)[0]).shapes[0] == "diverged-nan"
 
 
+def test_gradient_norms_that_come_back_were_skipped_by_a_scaler(tmp_path: Path) -> None:
+    rows = [{"loss": 0.7 - i / 50, "grad_norm": math.nan if i in (0, 1, 17) else 15.0, "step": i + 1} for i in range(26)]
+    assert diagnose(read_text(hf(rows), tmp_path)[0]).verdict == "healthy"
+
+
+def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> None:
+    lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
+    (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)
+    assert len(train_of(record)) == 12 and 0.1234 not in train_of(record)
+
+
 def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:
     text = table(["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v, 0, 0] for i, v in enumerate(falling(30))])
     (record,) = read_text(text, tmp_path)

@@ -90,6 +90,7 @@ def _understand(line: str, heading: str) -> Plan:
         return Plan({"epoch": found.span(1), "step": found.span(2), **named}, told=bool(named))
     plan.bar, episodic = _bar(line), "episode" in line.lower()
     line = _axes(line, plan.spans)
+    axes = len(plan.spans)
     if SUMMARY.search(line) and not plan.spans:
         return plan
     phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
@@ -101,7 +102,7 @@ def _understand(line: str, heading: str) -> Plan:
     for match in PAIR.finditer(line):
         while marks and marks[0][0] <= match.start():
             phase = marks.pop(0)[1]
-        name = _name(match[1], phase)
+        name = _name(match[1], phase, placed=bool(axes))
         if name is not None and episodic and "score" in words(name):
             name += " reward"  # what an agent scores in an episode
         if name is None or name in plan.spans:
@@ -175,11 +176,11 @@ def _announced(line: str) -> str:
     return "eval" if EVAL & said else "train" if TRAIN & said else ""
 
 
-def _name(label: str, phase: str) -> str | None:
-    """The name of a number from the words before it: as many of them as mean something together."""
+def _name(label: str, phase: str, *, placed: bool) -> str | None:
+    """The name of a number from the words before it: as many of them as mean something together. What is final in a line with an epoch is so of that epoch."""
     parts = label.replace("(", " ").replace(")", " ").split()
     said = set(words(label))
-    if EXTREME & {p.lower() for p in parts} or (TRAIN & said and EVAL & said):
+    if EXTREME - ({"final"} if placed else set()) & {p.lower() for p in parts} or (TRAIN & said and EVAL & said):
         return None  # of the whole run, or of both phases: whose it is cannot be told
     phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
     for k in range(len(parts)):
