@@ -39,6 +39,8 @@ FAIR_RISE = 0.08
 """Of a twelfth, over eight evaluations and more, it may go back and forth as much as a large one."""
 FEWEST = 4
 LONG = 8
+BELOW = 0.5
+"""Of validation's best: a training loss that low, and not rising, has little left to fall by."""
 # ...as it is in a run that was watched, where the training samples are known by heart.
 BY_HEART, KEPT = 0.1, 0.5
 
@@ -65,6 +67,8 @@ def val_rising(record: Record) -> Iterator[Sign]:
 def _falls_on(c: Comparison, turn: int, before: float, after: float, *, logged: bool) -> bool:
     """Whether training goes on falling after validation has turned."""
     if after < (1 - TRAIN_FALLS) * before:
+        return True
+    if logged and after <= before and after < BELOW * float(np.min(c.validation.values)):
         return True
     since = c.train.values[c.train.steps >= c.validation.steps[turn]]
     down, error = drift(since, noise(since))

@@ -67,6 +67,19 @@ def test_a_loss_with_a_penalty_falls_by_less_while_validation_rises(floor: float
     assert diagnosis.shapes[0] == shape, diagnosis.reason
 
 
+@pytest.mark.parametrize(("level", "shape"), [(0.05, "overfitting"), (0.15, "healthy")])
+def test_a_training_loss_that_has_little_left_to_fall_by(level: float, shape: str, tmp_path: Path) -> None:
+    """Validation turns at 0.2 and rises by half, while training stands: far below it, or close by."""
+    train = level + 0.8 * np.exp(-np.arange(20) / 0.6)
+    diagnosis = judged(tmp_path, train_loss=np.round(train, 3), val_loss=[0.6, 0.4, 0.3, 0.25, 0.22, *np.linspace(0.2, 0.3, 15)])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+def test_a_few_noisy_values_show_no_standing_still(tmp_path: Path) -> None:
+    noisy = [1.83, 1.24, 0.80, 0.74, 0.55, 1.17, 0.54, 0.88, 1.07, 0.74, 0.79, 1.26, 0.67, 0.65, 0.74, 0.57, 0.79, 0.57, 0.55, 0.74]
+    assert "flat-not-learning" not in judged(tmp_path, train_loss=noisy).shapes
+
+
 def test_validation_of_zero_was_measured_where_every_answer_is_right(tmp_path: Path) -> None:
     zeros = [0.9, 0.3, 0.0, 0.01, 0.0, 0.0, 0.002, 0.0]
     right = [0.7, 0.9, 1.0, 0.99, 1.0, 1.0, 0.99, 1.0]

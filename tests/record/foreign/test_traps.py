@@ -140,6 +140,19 @@ def test_gradient_norms_that_come_back_were_skipped_by_a_scaler(tmp_path: Path) 
     assert diagnose(read_text(hf(rows), tmp_path)[0]).verdict == "healthy"
 
 
+@pytest.mark.parametrize(("loss", "shape"), [(falling(16), "healthy"), ([0.48] * 16, "diverged-nan")])
+def test_norms_whose_means_are_infinite_while_the_loss_falls_on(loss: list[float], shape: str, tmp_path: Path) -> None:
+    rows = [{"train_loss": v, "train_grad_norm": math.inf, "train_loss_scale": 65536.0, "epoch": i} for i, v in enumerate(loss)]
+    assert diagnose(read_text("\n".join(map(json.dumps, rows)), tmp_path)[0]).shapes[0] == shape
+
+
+def test_the_same_loss_in_other_units_is_not_added_to_itself(tmp_path: Path) -> None:
+    rows = [[i, v, 106.3 * v, v / 2, 53.15 * v] for i, v in enumerate(falling(12))]
+    names = ["epoch", "train_loss_norm", "train_loss_denorm", "val_loss_norm", "val_loss_denorm"]
+    (record,) = read_text(table(names, rows), tmp_path)
+    assert train_of(record) == [row[1] for row in rows] and list(record.series("loss/eval").values) == [row[3] for row in rows]
+
+
 def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> None:
     lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
     (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)
@@ -147,10 +160,12 @@ def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> No
 
 
 def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:
-    text = table(["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v, 0, 0] for i, v in enumerate(falling(30))])
+    text = table(
+        ["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v + 1, 0, 0] for i, v in enumerate(falling(30))]
+    )
     (record,) = read_text(text, tmp_path)
     assert not record.series_like("loss/eval")
-    np.testing.assert_allclose(train_of(record), 2 * np.array(falling(30)))
+    np.testing.assert_allclose(train_of(record), 2 * np.array(falling(30)) + 1)
 
 
 def test_negative_losses_are_not_called_sick(tmp_path: Path) -> None:
