@@ -67,7 +67,7 @@ def test_a_loss_with_a_penalty_falls_by_less_while_validation_rises(floor: float
     assert diagnosis.shapes[0] == shape, diagnosis.reason
 
 
-@pytest.mark.parametrize(("level", "shape"), [(0.05, "overfitting"), (0.15, "healthy")])
+@pytest.mark.parametrize(("level", "shape"), [(0.05, "overfitting"), (0.15, "plateau")])
 def test_a_training_loss_that_has_little_left_to_fall_by(level: float, shape: str, tmp_path: Path) -> None:
     """Validation turns at 0.2 and rises by half, while training stands: far below it, or close by."""
     train = level + 0.8 * np.exp(-np.arange(20) / 0.6)

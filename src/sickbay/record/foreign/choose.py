@@ -178,18 +178,13 @@ def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
     if not parts:
         return ()
     full = max(len(sheet.columns[n]) for n in parts)
-    together = _different(sheet, [n for n in parts if len(sheet.columns[n]) == full])
+    together = _different(sheet, tuple(n for n in parts if len(sheet.columns[n]) == full))
     return together if all(np.nanmin(sheet.columns[n].arrays()[1]) >= 0 for n in together if _finite(sheet, n)) else together[:1]
 
 
-def _different(sheet: Sheet, parts: Sequence[str]) -> tuple[str, ...]:
-    """Parts without those that are another one in other units (a loss with its scaling undone) or under another name: nobody adds them up."""
-    kept: list[str] = []
-    for name in parts:
-        values = sheet.columns[name].arrays()[1]
-        if not any(_same(values, sheet.columns[other].arrays()[1]) for other in kept):
-            kept.append(name)
-    return tuple(kept)
+def _different(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Two "parts" of which one is the other in other units (a loss with its scaling undone) or under another name are one: nobody adds them up."""
+    return parts[:1] if len(parts) == 2 and _same(*(sheet.columns[n].arrays()[1] for n in parts)) else parts
 
 
 def _same(a: Floats, b: Floats) -> bool:
