@@ -118,8 +118,10 @@ def _losses(record: Record) -> str:
 
 
 def _ends(record: Record, c: Curve) -> tuple[Level, Level]:
-    few = record.facts.log is not None and len(c) < FEW
-    return (level(c.values[:1], 0.0), level(c.values[-1:], 0.0)) if few else (start(c), end(c))
+    log = record.facts.log
+    if log is not None and len(c) < FEW:
+        return level(c.values[:1], 0.0), level(c.values[-1:], 0.0)
+    return level(c.values[:1], 0.0) if log is not None and log.values_are_means else start(c), end(c)
 
 
 def _ranges(record: Record) -> str:

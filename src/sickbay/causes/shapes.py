@@ -117,7 +117,7 @@ def _falls(record: Record) -> bool:
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]
     if not curves:
-        return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
+        return any(map(_moved, _alone(record))) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
 
@@ -125,12 +125,12 @@ def _falls(record: Record) -> bool:
 def _hardly_moved(record: Record) -> bool:
     """A handful of values, of which neither training nor validation is lower at the end: what such a run will do has not been seen yet."""
     curves = [c for c, _ in judged_losses(record)]
-    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_lower, [*curves, *_alone(record)]))
+    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_moved, [*curves, *_alone(record)]))
 
 
-def _lower(c: Curve) -> bool:
-    """Of a handful of values, in which there is no telling noise from descent: the last is lower than the first."""
-    return len(c) < HANDFUL and float(c.values[-1]) < (1 - LOWER) * float(c.values[0])
+def _moved(c: Curve) -> bool:
+    """It fell by 3 %, beyond its noise; of a handful of values, in which there is no telling noise from descent, the last is lower than the first."""
+    return float(c.values[-1]) < (1 - LOWER) * float(c.values[0]) if len(c) < HANDFUL else fell(c, share=LOWER)
 
 
 def turned_alone(record: Record) -> Curve | None:

@@ -47,6 +47,8 @@ SHORT = {
     "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
     "three that have hardly moved": ([10.26, 10.23, 10.21], [np.nan] * 3, "too-short"),
     "five that end higher": ([1.0, 1.1, 1.2, 1.15, 1.25], [np.nan] * 5, "too-short"),
+    "a few that wander while validation falls": ([0.51, 0.52, 0.54, 0.56, 0.47, 0.53], [0.543, 0.536, 0.529, 0.519, 0.512, 0.506], "healthy"),
+    "validation alone, in a straight line": ([np.nan] * 10, np.linspace(0.3735, 0.3526, 10), "underfitting-short-training"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 

@@ -245,6 +245,7 @@ def test_a_wrong_map(pair: str) -> None:
         (bytes(range(256)) * 20, "binary"),
         (b"hello\nworld\n", "no numbers"),
         (b'{"a": [1, 2', "cut off"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:9f38ad27\nsize 81\n", "git lfs pull"),
         (b"SQLite format 3\0" + b"\0" * 200, "database"),
     ],
 )
