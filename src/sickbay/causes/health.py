@@ -93,7 +93,7 @@ def unclear(record: Record) -> str:
 
 def describe(record: Record, signs: Signs) -> str:
     """Why a run is called healthy, in numbers."""
-    return "; ".join(filter(None, (_losses(record), _ranges(record), validation_easier(record, signs))))
+    return "; ".join(filter(None, (_losses(record), _ranges(record, signs), validation_easier(record, signs))))
 
 
 def _losses(record: Record) -> str:
@@ -124,17 +124,21 @@ def _ends(record: Record, c: Curve) -> tuple[Level, Level]:
     return level(c.values[:1], 0.0) if log is not None and log.values_are_means else start(c), end(c)
 
 
-def _ranges(record: Record) -> str:
+def _ranges(record: Record, signs: Signs) -> str:
     seen = [
         word
         for word, family in (("gradients", "grad_norm"), ("updates", "update_ratio"), ("activations", "activation_dead"))
         if len(record.family(family).steps)
     ]
     if record.facts.log is not None:
-        return "its curves show nothing wrong" + (
-            ", and validation follows" if record.series_like("loss/eval") and record.series_like("loss/train") else ""
-        )
+        return "its curves show nothing wrong" + _followed(record, signs)
     if not seen:
         return "no cause was found in what was observed"
     words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"
     return f"{words} show nothing unusual"
+
+
+def _followed(record: Record, signs: Signs) -> str:
+    if not (record.series_like("loss/eval") and record.series_like("loss/train")):
+        return ""
+    return ", though validation stays far above training" if signs.has("train-val-gap") else ", and validation follows"

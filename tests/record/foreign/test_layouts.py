@@ -64,6 +64,8 @@ TABLES = {
     "names of two words": "E    #     LOSS TRAIN  LOSS VALID  SCORE\n---  ----  ----------  ----------  -----\n"
     + "".join(f"{e:3d}  {200 * e:4d}  {train(e):10}  {val(e):10}  0.70\n" for e in EPOCHS),
     "an object for each epoch": json.dumps({f"epoch_{e}": {"train_loss": train(e), "val_loss": val(e)} for e in EPOCHS}),
+    "rows for each phase": json.dumps({"train": [{"loss": train(e), "acc": 0.5} for e in EPOCHS], "val": [{"loss": val(e)} for e in EPOCHS]}),
+    "rows that say their phase": json.dumps([{"epoch": e, "split": s, "loss": f(e)} for e in EPOCHS for s, f in (("train", train), ("val", val))]),
     "a history that was printed": "Epoch 12/12\nDone.\n"
     + str({"loss": [train(e) for e in EPOCHS], "accuracy": [0.5] * 12, "val_loss": [val(e) for e in EPOCHS]}),
     "lists with names": f"train losses: {[train(e) for e in EPOCHS]}\nval losses = {[val(e) for e in EPOCHS]}\n",
