@@ -37,6 +37,8 @@ HANDFUL, LOWER = 8, 0.03
 FEWEST_OF_TWO_HALVES = 4
 AS_FAST = 0.8
 """A curve that levels off falls by half as much in its second half, or less; a straight line by as much."""
+LATE = 3
+"""Epochs, and times those between two values: a log that is written every few epochs begins late too."""
 REMAINS = 0.3
 RATE_KEPT = 0.1
 """A schedule that has come down to a tenth was meant to end there."""
@@ -60,9 +62,19 @@ BY_SIGN = {
 def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ...]:
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
+    if "flat-not-learning" in found and _begun_before(record):
+        found[found.index("flat-not-learning")] = "plateau"
     if not found:
         found = ["too-short" if _points(record) < FEWEST else _without_signs(record)]
     return tuple(dict.fromkeys([*found, *_besides(record, signs)]))
+
+
+def _begun_before(record: Record) -> bool:
+    """The log begins in the middle of a run, several epochs after its first: what was learned before is not in it, so standing still is all that it shows."""
+    log, epochs = record.facts.log, record.series("epoch")
+    by_epoch = record.series("loss/train") if log is not None and log.axis == "epoch" else epochs
+    numbers = np.unique(by_epoch.steps if by_epoch is not epochs else epochs.values[np.isfinite(epochs.values)])
+    return len(numbers) > 1 and float(numbers[0]) >= LATE and float(numbers[0]) > LATE * float(np.max(np.diff(numbers)))
 
 
 def _without_signs(record: Record) -> str:

@@ -196,3 +196,9 @@ def test_a_loss_that_jumps_down_as_well_as_up_has_not_diverged(name: str, tmp_pa
     diagnosis = judged(tmp_path, train_loss=values * (1 + 0.02 * RNG.standard_normal(200)))
     assert diagnosis.shapes[0] == shape, diagnosis.reason
     assert (diagnosis.verdict == "sick") == (shape == "diverged-nan")
+
+
+def test_an_accuracy_that_was_never_a_number_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(table(["epoch", "loss", "val_acc"], [[i, 0.0 if i > 8 else 1.0 - i / 20, "nan"] for i in range(14)]))
+    assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"

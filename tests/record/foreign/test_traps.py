@@ -153,6 +153,18 @@ def test_the_same_loss_in_other_units_is_not_added_to_itself(tmp_path: Path) -> 
     assert train_of(record) == [row[1] for row in rows] and list(record.series("loss/eval").values) == [row[3] for row in rows]
 
 
+def test_numbered_headings_are_no_losses(tmp_path: Path) -> None:
+    text = "Training 1 --> lr = 0.0001, dice loss\nTraining 2 --> lr = 0.01, dice loss\nTraining 3 --> lr = 0.001, dice loss\n"
+    with pytest.raises(LogError, match="none of its columns"):
+        read_text(text, tmp_path)
+
+
+@pytest.mark.parametrize(("first", "shape"), [(1, "flat-not-learning"), (16, "plateau")])
+def test_a_log_that_begins_in_the_middle_of_a_run_shows_no_more_than_a_plateau(first: int, shape: str, tmp_path: Path) -> None:
+    rows = [[first + i, v] for i, v in enumerate([4.61, 4.60, 4.61, 4.59, 4.60, 4.59, 4.60, 4.59, 4.58, 4.59])]
+    assert diagnose(read_text(table(["epoch", "loss"], rows), tmp_path)[0]).shapes[0] == shape
+
+
 def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> None:
     lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
     (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)

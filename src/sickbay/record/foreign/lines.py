@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from sickbay.record.foreign.batches import Span
-from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
+from sickbay.record.foreign.names import EVAL, LAST_RESORT, TRAIN, meaning, words
 from sickbay.record.foreign.patterns import (
     AVERAGED,
     BAR,
@@ -34,6 +34,8 @@ from sickbay.record.foreign.patterns import (
 )
 from sickbay.record.foreign.tongues import english_line
 
+SET = frozenset(":=")
+"""`train 0.3` and `train: 3` may be losses, `Training 2` is none."""
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm", "reward"})
 WIDE = str.maketrans("：，；（）", ":,;()")
 """As Chinese and Japanese write them."""
@@ -107,8 +109,10 @@ def _understand(line: str, heading: str) -> Plan:
             name += " reward"  # what an agent scores in an episode
         if name is None or name in plan.spans:
             continue
-        plan.spans[name] = match.span(2)
         phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
+        if meaning(name).order == LAST_RESORT and match[2].isdigit() and not SET & set(line[match.end(1) : match.start(2)]):
+            continue
+        plan.spans[name] = match.span(2)
         plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
     if not plan.told:
         plan.heading = _announced(line)
