@@ -165,6 +165,32 @@ def test_a_log_that_begins_in_the_middle_of_a_run_shows_no_more_than_a_plateau(f
     assert diagnose(read_text(table(["epoch", "loss"], rows), tmp_path)[0]).shapes[0] == shape
 
 
+def test_a_perplexity_beside_a_loss_is_its_exponential(tmp_path: Path) -> None:
+    losses = falling(20)
+    lines = [
+        f"Step {50 * i}/1000; acc: 50; ppl: {math.exp(v):.4f}; xent: {v:.4f}; lr: 1.0\nValidation perplexity: {math.exp(v + 0.1):.6f}"
+        for i, v in enumerate(losses)
+    ]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(losses) + 0.1, atol=1e-4)
+    np.testing.assert_allclose(train_of(record), losses, atol=1e-4)
+    assert record.facts.log is not None and "perplexity" in " ".join(record.facts.log.notes)
+
+
+def test_how_long_a_loss_was_trained_with_is_no_loss(tmp_path: Path) -> None:
+    lines = [
+        f"Start train {name}Loss\nFinish train {name}Loss in {100 * i}.5 seconds" for i, name in enumerate(("Triplet", "NPair", "Margin", "Focal"))
+    ]
+    with pytest.raises(LogError, match="no numbers"):
+        read_text("\n".join(lines), tmp_path)
+
+
+def test_parts_that_stand_in_other_rows_are_not_added_up(tmp_path: Path) -> None:
+    rows = [{"step": 2 * i + k, name: v} for i, v in enumerate(falling(12)) for k, name in enumerate(("first_loss", "second_loss"))]
+    (record,) = read_text("\n".join(map(json.dumps, rows)), tmp_path)
+    assert train_of(record) == falling(12)
+
+
 def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> None:
     lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
     (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)

@@ -13,7 +13,7 @@ from sickbay.errors import LogError
 from sickbay.facts import Facts, Limit, Log, Run, Taken
 from sickbay.nouns import Series
 from sickbay.record.foreign.choose import Choice, choose
-from sickbay.record.foreign.names import meaning
+from sickbay.record.foreign.names import PERPLEXITY, meaning, words
 from sickbay.record.foreign.runs import Stretch, steps_of, stretches
 from sickbay.record.foreign.sheet import Sheet, half
 from sickbay.record.reader import Record
@@ -61,6 +61,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
             series[name] = found
             taken.append(Taken(series=name, columns=columns))
     _errors_for_losses(series, taken, notes)
+    _entropies_for_perplexities(series, taken, notes)
     used = {c for columns in choice.series.values() for c in columns} | {choice.step, choice.epoch}
     unused = tuple(n for n in sheet.columns if n not in used)
     for name in unused[:MOST_OTHERS]:
@@ -183,6 +184,18 @@ def _errors_for_losses(series: dict[str, Series], taken: list[Taken], notes: lis
             taken += [Taken(series=f"loss/{phase}", columns=t.columns) for t in taken if t.series == f"{what}/{phase}"]
     if "loss/train" in series or "loss/eval" in series:
         notes.append("the log has no loss: the error (1 less the accuracy or score) stands for it")
+
+
+def _entropies_for_perplexities(series: dict[str, Series], taken: list[Taken], notes: list[str]) -> None:
+    """Where one phase is told as a perplexity and the other as a loss: the logarithm of a perplexity is that loss."""
+    told = {t.series: bool(PERPLEXITY & set(words(t.columns[0]))) for t in taken if t.series.startswith("loss/") and len(t.columns) == 1}
+    if len(set(told.values())) < 2:
+        return
+    for name, perplexity in told.items():
+        found = series[name]
+        if perplexity and bool(np.all(found.values[np.isfinite(found.values)] >= 1)):
+            series[name] = Series(name, found.steps, np.log(found.values))
+            notes.append(f"{next(t.columns[0] for t in taken if t.series == name)} is a perplexity: its logarithm is compared with the other loss")
 
 
 def _means(choice: Choice, stretch: Stretch) -> bool:

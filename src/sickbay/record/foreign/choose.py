@@ -177,8 +177,8 @@ def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Parts of a loss that stand in the same rows are added up; otherwise the fullest one stands for it."""
     if not parts:
         return ()
-    full = max(len(sheet.columns[n]) for n in parts)
-    together = _different(sheet, tuple(n for n in parts if len(sheet.columns[n]) == full))
+    full = max((sheet.columns[n].arrays()[0] for n in parts), key=len)
+    together = _different(sheet, tuple(n for n in parts if np.array_equal(sheet.columns[n].arrays()[0], full)))
     return together if all(np.nanmin(sheet.columns[n].arrays()[1]) >= 0 for n in together if _finite(sheet, n)) else together[:1]
 
 

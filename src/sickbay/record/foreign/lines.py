@@ -29,6 +29,7 @@ from sickbay.record.foreign.patterns import (
     STAMP,
     STEP,
     SUMMARY,
+    TIME,
     TRANSLATION,
     TWICE,
 )
@@ -107,7 +108,7 @@ def _understand(line: str, heading: str) -> Plan:
         name = _name(match[1], phase, placed=bool(axes))
         if name is not None and episodic and "score" in words(name):
             name += " reward"  # what an agent scores in an episode
-        if name is None or name in plan.spans:
+        if name is None or name in plan.spans or TIME.match(line, match.end(2)):
             continue
         phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
         if meaning(name).order == LAST_RESORT and match[2].isdigit() and not SET & set(line[match.end(1) : match.start(2)]):
