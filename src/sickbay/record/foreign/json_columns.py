@@ -91,21 +91,24 @@ def _alike(items: Sequence[Mapping[str, Any]]) -> Iterator[Alike]:
 
 
 def _by_phase(keys: Keys, rows: list[int], items: Sequence[Mapping[str, Any]]) -> Iterator[Alike]:
-    modes = [k for k in keys if k in MODES]
-    said = [any(_is_evaluation(items[row][key]) for key in modes) for row in rows] if modes else []
-    for evaluation in (False, True) if modes else (False,):
-        chosen = [row for row, yes in zip(rows, said, strict=True) if yes == evaluation] if modes else rows
+    """Those of validation by themselves."""
+    values = [tuple(items[row].values()) for row in rows]
+    said = {at: {v[at] for v in values if isinstance(v[at], str)} for at, key in enumerate(keys) if key in MODES}
+    of_evaluation = {at: {word for word in found if EVAL & set(words(word))} for at, found in said.items()}
+    if not any(of_evaluation.values()):
+        yield Alike(keys, False, rows, values)
+        return
+    for evaluation in (False, True):
+        chosen = [
+            i for i, v in enumerate(values) if any(isinstance(v[at], str) and v[at] in found for at, found in of_evaluation.items()) == evaluation
+        ]
         if chosen:
-            yield Alike(keys, evaluation, chosen, [tuple(items[row].values()) for row in chosen])
+            yield Alike(keys, evaluation, [rows[i] for i in chosen], [values[i] for i in chosen])
 
 
 @lru_cache(maxsize=4096)
 def _configures(keys: Keys) -> bool:
     return not CONFIGURATION.isdisjoint(keys) and not any(meaning(k).kind == "loss" for k in keys)
-
-
-def _is_evaluation(mode: Any) -> bool:
-    return isinstance(mode, str) and bool(EVAL & set(words(mode)))
 
 
 @lru_cache(maxsize=4096)
