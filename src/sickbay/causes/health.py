@@ -6,7 +6,7 @@ import numpy as np
 
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
-from sickbay.causes.shapes import first_sign, turned_alone
+from sickbay.causes.shapes import begun_before, first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -75,6 +75,8 @@ def of_curves(record: Record, signs: Signs) -> str:
         )
     if sign is None:
         return "the curves look odd, and they do not say why"
+    if sign.name == "flat-loss" and begun_before(record):
+        return f"{sign.text}; the log begins in the middle of a run, so what was learned before is not in it: {IN_A_LOG['early-plateau']}"
     return f"{sign.text}; a log does not say why: {IN_A_LOG.get(sign.name, 'watch the script with `sickbay run`')}"
 
 

@@ -8,7 +8,7 @@
 | `flat-not-learning` | signs `flat-loss`, `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
-| `plateau` | sign `early-plateau` | undecided |
+| `plateau` | sign `early-plateau`; `flat-loss` in a log that begins in the middle of a run | undecided |
 | `too-short` | fewer than three values, or a handful that ends no lower than it begins | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
@@ -62,14 +62,14 @@ BY_SIGN = {
 def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ...]:
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
-    if "flat-not-learning" in found and _begun_before(record):
+    if "flat-not-learning" in found and begun_before(record):
         found[found.index("flat-not-learning")] = "plateau"
     if not found:
         found = ["too-short" if _points(record) < FEWEST else _without_signs(record)]
     return tuple(dict.fromkeys([*found, *_besides(record, signs)]))
 
 
-def _begun_before(record: Record) -> bool:
+def begun_before(record: Record) -> bool:
     """The log begins in the middle of a run, several epochs after its first: what was learned before is not in it, so standing still is all that it shows."""
     log, epochs = record.facts.log, record.series("epoch")
     by_epoch = record.series("loss/train") if log is not None and log.axis == "epoch" else epochs
