@@ -37,6 +37,12 @@ SHORT = {
     "a small rise with breaks": ([0.52, 0.48, 0.44, 0.41, 0.38, 0.36, 0.34, 0.31], [0.51, 0.48, 0.465, 0.482, 0.463, 0.489, 0.470, 0.485], "healthy"),
     "a rise that is small beside what is won": (LOW, [0.31, 0.24, 0.19, 0.170, 0.171, 0.172, 0.173, 0.174], "healthy"),
     "far above and all over the place": ([2.3, 1.4, 0.9, 0.5, 0.28, 0.15, 0.08, 0.05], [4.6, 4.5, 2.4, 1.9, 2.7, 2.5, 2.6, 5.0], "overfitting"),
+    "far above, up and down by as much as it rises": (
+        [1.0, 0.7, 0.7, 0.6, 0.4, 0.35, 0.2, 0.06],
+        [0.63, 0.64, 1.13, 0.71, 1.40, 1.00, 1.10, 1.25],
+        "overfitting",
+    ),
+    "as noisy, and back": ([1.0, 0.7, 0.7, 0.6, 0.4, 0.35, 0.2, 0.06], [1.13, 0.63, 1.40, 0.71, 1.00, 0.64, 1.25, 0.60], "healthy"),
     "validation to its last digit": ([0.14, 0.10, 0.18, 0.09], [0.3732, 0.3732, 0.3732, 0.3732], "flat-not-learning"),
     "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
     "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
