@@ -297,6 +297,12 @@ def test_a_state_in_which_nothing_was_logged_yet(tmp_path: Path) -> None:
         read_text(hf([]), tmp_path)
 
 
+def test_a_state_with_nothing_but_a_summary(tmp_path: Path) -> None:
+    (record,) = read_text(hf([{"epoch": 1.0, "step": 78, "train_loss": 1.66, "train_runtime": 9263.2, "total_flos": 7e17}]), tmp_path)
+    assert train_of(record) == [1.66]
+    assert diagnose(record).shapes[0] == "too-short"
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="there is no file"):
         read_logs([tmp_path / "nothing.csv"])
