@@ -1,4 +1,4 @@
-"""How fast logs of other tools are read, and in how much memory: a CSV table and a text log, beside `csv` and pandas on the same file;
+"""How fast logs of other tools are read, and in how much memory: a CSV table, a text log and JSON lines, beside `csv` and pandas on the same file;
 and a TensorBoard file of 1,000 tags beside TensorBoard's own reader (where it is installed).
 
     python bench/read_logs.py [MEGABYTES] [FOLDER]
@@ -9,6 +9,7 @@ that does other things too, the processor's own time says more than the clock: `
 
 from __future__ import annotations
 
+import json
 import math
 import resource
 import struct
@@ -27,6 +28,8 @@ READERS = {
     "csv, to floats": "import csv\nrows = csv.reader(open(PATH)); next(rows); a = [list(map(float, r)) for r in rows]; print(len(a))",
     "pandas": "import pandas; print(len(pandas.read_csv(PATH)))",
     "sickbay, text with diagnosis": "from pathlib import Path; from sickbay.record.foreign import read_log; from sickbay.conclude import diagnose; print(diagnose(read_log(Path(PATH))[0]).verdict)",
+    "sickbay, json lines": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
+    "json, to objects": "import json; print(sum(len(json.loads(line)) for line in open(PATH)))",
     "sickbay, text": "from pathlib import Path; from sickbay.record.foreign import read_log; print(len(read_log(Path(PATH))[0].series('loss/train')))",
 }
 
@@ -62,6 +65,18 @@ def write_text(path: Path, size: int) -> None:
                     for i in range(step, step + 10_000)
                 )
             )
+            step += 10_000
+
+
+def write_json_lines(path: Path, size: int) -> None:
+    """As mmcv does: the mode, the losses and their parts, times."""
+    with path.open("w") as f:
+        step = 0
+        while f.tell() < size:
+            for i in range(step, step + 10_000):
+                loss = 0.5 + 2 * math.exp(-i / 1e5) + (i * 7919 % 1000) / 9000
+                row = {"mode": "train", "epoch": i // 5000, "iter": i, "lr": 3e-4, "memory": 12345, "data_time": 0.0123}
+                f.write(json.dumps(row | {"loss": loss, "loss_cls": 0.7 * loss, "loss_bbox": 0.3 * loss, "time": 0.2345}) + "\n")
             step += 10_000
 
 
@@ -107,15 +122,17 @@ def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
         table, text, events = Path(folder, "metrics.csv"), Path(folder, "train.log"), Path(folder, "events.out.tfevents.1.host")
+        lines = Path(folder, "log.json")
         write_csv(table, megabytes * 10**6)
         write_text(text, megabytes * 10**6)
+        write_json_lines(lines, megabytes * 10**6)
         write_events(events)
         print(f"{'reader':30} {'seconds':>8} {'MB/s':>8} {'CPU MB/s':>9} {'peak MB so far':>15}")
         for name, code in EVENT_READERS.items():
             show(name, code, events)
         # The hungry ones last: peaks only grow.
         for name, code in sorted(READERS.items(), key=lambda item: "floats" in item[0] or "pandas" in item[0]):
-            show(name, code, text if "text" in name else table)
+            show(name, code, text if "text" in name else lines if "json" in name else table)
 
 
 def show(name: str, code: str, path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
-from sickbay.causes.shapes import first_sign, turned_alone
+from sickbay.causes.shapes import begun_before, first_sign, turned_alone
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -69,6 +69,7 @@ def _guesses(record: Record) -> bool:
 IN_A_LOG = LOOK_AT | {
     "loss-spikes": "whether the same samples, a burst of gradients or the learning rate throws it up shows only in a run that is watched: `sickbay run`",
     "oscillating-loss": "a run with a tenth of the learning rate would tell whether the steps are too large",
+    "alternating-loss": "look at what takes turns there: two kinds of data, or a part of the loss that comes and goes",
     "early-plateau": "a run with another learning rate or a larger model would tell whether more can be reached",
     "nonfinite-loss": "`sickbay run` on the script finds the operation and the batch that was first not finite",
 }
@@ -85,6 +86,8 @@ def of_curves(record: Record, signs: Signs) -> str:
         )
     if sign is None:
         return "the curves look odd, and they do not say why"
+    if sign.name == "flat-loss" and begun_before(record):
+        return f"{sign.text}; the log begins in the middle of a run, so what was learned before is not in it: {IN_A_LOG['early-plateau']}"
     return f"{sign.text}; a log does not say why: {IN_A_LOG.get(sign.name, 'watch the script with `sickbay run`')}"
 
 
@@ -103,7 +106,7 @@ def unclear(record: Record) -> str:
 
 def describe(record: Record, signs: Signs) -> str:
     """Why a run is called healthy, in numbers."""
-    return "; ".join(filter(None, (_losses(record), _ranges(record), validation_easier(record, signs))))
+    return "; ".join(filter(None, (_losses(record), _ranges(record, signs), validation_easier(record, signs))))
 
 
 def _losses(record: Record) -> str:
@@ -128,21 +131,27 @@ def _losses(record: Record) -> str:
 
 
 def _ends(record: Record, c: Curve) -> tuple[Level, Level]:
-    few = record.facts.log is not None and len(c) < FEW
-    return (level(c.values[:1], 0.0), level(c.values[-1:], 0.0)) if few else (start(c), end(c))
+    log = record.facts.log
+    if log is not None and len(c) < FEW:
+        return level(c.values[:1], 0.0), level(c.values[-1:], 0.0)
+    return level(c.values[:1], 0.0) if log is not None and log.values_are_means else start(c), end(c)
 
 
-def _ranges(record: Record) -> str:
+def _ranges(record: Record, signs: Signs) -> str:
     seen = [
         word
         for word, family in (("gradients", "grad_norm"), ("updates", "update_ratio"), ("activations", "activation_dead"))
         if len(record.family(family).steps)
     ]
     if record.facts.log is not None:
-        return "its curves show nothing wrong" + (
-            ", and validation follows" if record.series_like("loss/eval") and record.series_like("loss/train") else ""
-        )
+        return "its curves show nothing wrong" + _followed(record, signs)
     if not seen:
         return "no cause was found in what was observed"
     words = seen[0] if len(seen) == 1 else f"{', '.join(seen[:-1])} and {seen[-1]}"
     return f"{words} show nothing unusual"
+
+
+def _followed(record: Record, signs: Signs) -> str:
+    if not (record.series_like("loss/eval") and record.series_like("loss/train")):
+        return ""
+    return ", though validation stays far above training" if signs.has("train-val-gap") else ", and validation follows"

@@ -4,11 +4,11 @@
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
-| `oscillating` | sign `oscillating-loss` | undecided |
+| `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
 | `flat-not-learning` | signs `flat-loss`, `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
-| `plateau` | sign `early-plateau` | undecided |
+| `plateau` | sign `early-plateau`; `flat-loss` in a log that begins in the middle of a run | undecided |
 | `too-short` | fewer than three values, or a handful that ends no lower than it begins | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
@@ -37,6 +37,8 @@ HANDFUL, LOWER = 8, 0.03
 FEWEST_OF_TWO_HALVES = 4
 AS_FAST = 0.8
 """A curve that levels off falls by half as much in its second half, or less; a straight line by as much."""
+LATE = 3
+"""Epochs, and times those between two values: a log that is written every few epochs begins late too."""
 REMAINS = 0.3
 RATE_KEPT = 0.1
 """A schedule that has come down to a tenth was meant to end there."""
@@ -46,6 +48,7 @@ BY_SIGN = {
     "nonfinite-gradient": "diverged-nan",
     "overfitting": "overfitting",
     "oscillating-loss": "oscillating",
+    "alternating-loss": "oscillating",
     "flat-loss": "flat-not-learning",
     "raised-loss": "diverged-nan",
     "chance-level": "flat-not-learning",
@@ -59,9 +62,19 @@ BY_SIGN = {
 def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ...]:
     """Every shape that the curves of a log have, the one that says most first."""
     found = [label for name, label in BY_SIGN.items() if signs.has(name) or (name == "overfitting" and name in causes)]
+    if "flat-not-learning" in found and begun_before(record):
+        found[found.index("flat-not-learning")] = "plateau"
     if not found:
         found = ["too-short" if _points(record) < FEWEST else _without_signs(record)]
     return tuple(dict.fromkeys([*found, *_besides(record, signs)]))
+
+
+def begun_before(record: Record) -> bool:
+    """The log begins in the middle of a run, several epochs after its first: what was learned before is not in it, so standing still is all that it shows."""
+    log, epochs = record.facts.log, record.series("epoch")
+    by_epoch = record.series("loss/train") if log is not None and log.axis == "epoch" else epochs
+    numbers = np.unique(by_epoch.steps if by_epoch is not epochs else epochs.values[np.isfinite(epochs.values)])
+    return len(numbers) > 1 and float(numbers[0]) >= LATE and float(numbers[0]) > LATE * float(np.max(np.diff(numbers)))
 
 
 def _without_signs(record: Record) -> str:
@@ -116,7 +129,7 @@ def _falls(record: Record) -> bool:
         return True
     curves = [c for c, _ in training_losses(record) if len(c)]
     if not curves:
-        return any(fell(c) or _lower(c) for c in _alone(record)) and turned_alone(record) is None
+        return any(map(_moved, _alone(record))) and turned_alone(record) is None
     judged = {c.name for c, _ in judged_losses(record)}
     return any(c.name in judged or fall(c)[0] > 4 * fall(c)[1] for c in curves)
 
@@ -124,12 +137,12 @@ def _falls(record: Record) -> bool:
 def _hardly_moved(record: Record) -> bool:
     """A handful of values, of which neither training nor validation is lower at the end: what such a run will do has not been seen yet."""
     curves = [c for c, _ in judged_losses(record)]
-    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_lower, [*curves, *_alone(record)]))
+    return bool(curves) and all(len(c) < HANDFUL for c in curves) and not any(map(_moved, [*curves, *_alone(record)]))
 
 
-def _lower(c: Curve) -> bool:
-    """Of a handful of values, in which there is no telling noise from descent: the last is lower than the first."""
-    return len(c) < HANDFUL and float(c.values[-1]) < (1 - LOWER) * float(c.values[0])
+def _moved(c: Curve) -> bool:
+    """It fell by 3 %, beyond its noise; of a handful of values, in which there is no telling noise from descent, the last is lower than the first."""
+    return float(c.values[-1]) < (1 - LOWER) * float(c.values[0]) if len(c) < HANDFUL else fell(c, share=LOWER)
 
 
 def turned_alone(record: Record) -> Curve | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
+from sickbay.signs.alternating_loss import alternates
 from sickbay.signs.curves import Curve, best, end, noise, start
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
@@ -33,7 +34,7 @@ def diverging_loss(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
         first, last = _start(c), end(c, 0.2)
         exploding = _explodes(c, first)
-        lost = record.facts.log is not None and _lost(c) and not validation_won(record, int(c.steps[np.argmin(c.values)]))
+        lost = record.facts.log is not None and _lost(c) and not alternates(c) and not validation_won(record, int(c.steps[np.argmin(c.values)]))
         if not exploding and not lost and not _stays_high(c, first, last.value, enough(record, 15, 5)):
             continue
         top = float(np.max(c.values))

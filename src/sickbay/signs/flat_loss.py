@@ -87,7 +87,7 @@ def _fell(record: Record, c: Curve) -> bool:
     if record.facts.log is None:  # single samples differ so much that only the line through all of them shows a descent
         return down > CLEARLY * level and (down > LINE * error or (down > 2 * error and down + 2 * error > MUCH * level))
     slopes = down > LINE * error and down > WON * level
-    hidden = len(c) >= MINIMUM_STEPS and down > 0 and down + 2 * error > ROOM * level
+    hidden = down > 0 and down + 2 * error > ROOM * level
     return slopes or hidden or fell(c, share=WON, errors=8.0) or validation_falls(record, 0.0, WON)
 
 

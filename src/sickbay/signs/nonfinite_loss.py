@@ -57,12 +57,8 @@ def _validation(record: Record) -> Iterator[Sign]:
 
 def _solved(record: Record) -> bool:
     """Every answer is right at the end: then a loss of 0.0000 is what it says."""
-    rates = [
-        s.values[-1] / (100 if float(np.nanmax(s.values)) > 1 else 1)
-        for s in (record.series("accuracy/eval"), record.series("accuracy/train"))
-        if len(s)
-    ]
-    return any(float(r) >= SOLVED for r in rates)
+    rates = [s.values[np.isfinite(s.values)] for s in (record.series("accuracy/eval"), record.series("accuracy/train"))]
+    return any(float(r[-1]) / (100 if float(np.max(r)) > 1 else 1) >= SOLVED for r in rates if len(r))
 
 
 def _zero_from(c: Curve) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
+from sickbay.signs.alternating_loss import alternates
 from sickbay.signs.curves import Curve, blocks, end, level, start
 from sickbay.signs.losses import enough, judged_losses
 from sickbay.signs.registry import share, sign
@@ -30,6 +31,8 @@ def raised_loss(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record):
         first, last = start(c), end(c)
         if len(c) < enough(record, MINIMUM_STEPS, FEW) or c.nonfinite or not _above(c):
+            continue
+        if record.facts.log is not None and alternates(c):
             continue
         if validation_won(record, int(c.steps[np.argmin(c.values)])) or validation_falls(record, 0.0, FALLS):
             continue

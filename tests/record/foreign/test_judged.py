@@ -37,6 +37,12 @@ SHORT = {
     "a small rise with breaks": ([0.52, 0.48, 0.44, 0.41, 0.38, 0.36, 0.34, 0.31], [0.51, 0.48, 0.465, 0.482, 0.463, 0.489, 0.470, 0.485], "healthy"),
     "a rise that is small beside what is won": (LOW, [0.31, 0.24, 0.19, 0.170, 0.171, 0.172, 0.173, 0.174], "healthy"),
     "far above and all over the place": ([2.3, 1.4, 0.9, 0.5, 0.28, 0.15, 0.08, 0.05], [4.6, 4.5, 2.4, 1.9, 2.7, 2.5, 2.6, 5.0], "overfitting"),
+    "far above, up and down by as much as it rises": (
+        [1.0, 0.7, 0.7, 0.6, 0.4, 0.35, 0.2, 0.06],
+        [0.63, 0.64, 1.13, 0.71, 1.40, 1.00, 1.10, 1.25],
+        "overfitting",
+    ),
+    "as noisy, and back": ([1.0, 0.7, 0.7, 0.6, 0.4, 0.35, 0.2, 0.06], [1.13, 0.63, 1.40, 0.71, 1.00, 0.64, 1.25, 0.60], "healthy"),
     "validation to its last digit": ([0.14, 0.10, 0.18, 0.09], [0.3732, 0.3732, 0.3732, 0.3732], "flat-not-learning"),
     "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
     "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
@@ -47,6 +53,8 @@ SHORT = {
     "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
     "three that have hardly moved": ([10.26, 10.23, 10.21], [np.nan] * 3, "too-short"),
     "five that end higher": ([1.0, 1.1, 1.2, 1.15, 1.25], [np.nan] * 5, "too-short"),
+    "a few that wander while validation falls": ([0.51, 0.52, 0.54, 0.56, 0.47, 0.53], [0.543, 0.536, 0.529, 0.519, 0.512, 0.506], "healthy"),
+    "validation alone, in a straight line": ([np.nan] * 10, np.linspace(0.3735, 0.3526, 10), "underfitting-short-training"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
 }
 
@@ -56,6 +64,38 @@ def test_short_logs(name: str, tmp_path: Path) -> None:
     train, val, shape = SHORT[name]
     diagnosis = judged(tmp_path, train_loss=train, val_loss=val)
     assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("floor", "shape"), [(2.8, "overfitting"), (3.1, "plateau")])
+def test_a_loss_with_a_penalty_falls_by_less_while_validation_rises(floor: float, shape: str, tmp_path: Path) -> None:
+    """Validation rises by a tenth, with breaks; training falls on by 9 %, or by less than a twentieth."""
+    wobble = 0.06 * np.array([0, 2, -1.5, 1, 0.5, -0.5, 0, 0.5, -0.5, 1, 0, -0.5])
+    train, val = [5.9, 4.4, 4.1, 3.8, 3.6, 3.4, 3.3, 3.2, *np.linspace(3.15, floor, 12)], [4.7, 4.4, 4.2, 4.1, 4.05, 4.0, 3.95, 3.9]
+    diagnosis = judged(tmp_path, train_loss=train, val_loss=[*val, *(np.linspace(3.85, 4.25, 12) + wobble)])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("level", "shape"), [(0.05, "overfitting"), (0.15, "plateau")])
+def test_a_training_loss_that_has_little_left_to_fall_by(level: float, shape: str, tmp_path: Path) -> None:
+    """Validation turns at 0.2 and rises by half, while training stands: far below it, or close by."""
+    train = level + 0.8 * np.exp(-np.arange(20) / 0.6)
+    diagnosis = judged(tmp_path, train_loss=np.round(train, 3), val_loss=[0.6, 0.4, 0.3, 0.25, 0.22, *np.linspace(0.2, 0.3, 15)])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+def test_a_few_noisy_values_show_no_standing_still(tmp_path: Path) -> None:
+    noisy = [1.83, 1.24, 0.80, 0.74, 0.55, 1.17, 0.54, 0.88, 1.07, 0.74, 0.79, 1.26, 0.67, 0.65, 0.74, 0.57, 0.79, 0.57, 0.55, 0.74]
+    assert "flat-not-learning" not in judged(tmp_path, train_loss=noisy).shapes
+
+
+def test_validation_of_zero_was_measured_where_every_answer_is_right(tmp_path: Path) -> None:
+    zeros = [0.9, 0.3, 0.0, 0.01, 0.0, 0.0, 0.002, 0.0]
+    right = [0.7, 0.9, 1.0, 0.99, 1.0, 1.0, 0.99, 1.0]
+    path = tmp_path / "log.csv"
+    path.write_text(
+        table(["epoch", "loss", "val_loss", "val_acc"], [[i, 1 / (1 + i), v, a] for i, (v, a) in enumerate(zip(zeros, right, strict=True))])
+    )
+    assert len(read_logs([path])[0].series("loss/eval")) == len(zeros)
 
 
 @pytest.mark.parametrize(("val", "shape"), [(0.3, "healthy"), (4.0, "diverged-nan")])
@@ -146,3 +186,25 @@ def test_a_table_of_something_else_is_no_log(tmp_path: Path) -> None:
 def test_a_loss_of_zero_is_solved_where_every_answer_is_right(accuracy: float, shape: str, tmp_path: Path) -> None:
     train = [0.69, 0.66, 0.62, *np.zeros(12)]
     assert judged(tmp_path, train_loss=train, train_acc=[0.5, 0.55, 0.6, *np.full(12, accuracy)]).shapes[0] == shape
+
+
+LEVELS = {
+    "data that take turns": (np.where(np.arange(200) // 25 % 2, 2.0, 1.0), "oscillating"),
+    "data that take turns, ending low": (np.where(np.arange(200) // 25 % 2, 1.0, 2.0), "oscillating"),
+    "one jump that lasts": (np.where(np.arange(200) < 140, 3 + 6 * np.exp(-np.arange(200) / 20), 7.2), "diverged-nan"),
+    "one task after the other": (np.tile(0.3 + 2 * np.exp(-np.arange(40) / 8), 5), "healthy"),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_loss_that_jumps_down_as_well_as_up_has_not_diverged(name: str, tmp_path: Path) -> None:
+    values, shape = LEVELS[name]
+    diagnosis = judged(tmp_path, train_loss=values * (1 + 0.02 * RNG.standard_normal(200)))
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+    assert (diagnosis.verdict == "sick") == (shape == "diverged-nan")
+
+
+def test_an_accuracy_that_was_never_a_number_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(table(["epoch", "loss", "val_acc"], [[i, 0.0 if i > 8 else 1.0 - i / 20, "nan"] for i in range(14)]))
+    assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"

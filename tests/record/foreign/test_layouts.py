@@ -64,6 +64,8 @@ TABLES = {
     "names of two words": "E    #     LOSS TRAIN  LOSS VALID  SCORE\n---  ----  ----------  ----------  -----\n"
     + "".join(f"{e:3d}  {200 * e:4d}  {train(e):10}  {val(e):10}  0.70\n" for e in EPOCHS),
     "an object for each epoch": json.dumps({f"epoch_{e}": {"train_loss": train(e), "val_loss": val(e)} for e in EPOCHS}),
+    "rows for each phase": json.dumps({"train": [{"loss": train(e), "acc": 0.5} for e in EPOCHS], "val": [{"loss": val(e)} for e in EPOCHS]}),
+    "rows that say their phase": json.dumps([{"epoch": e, "split": s, "loss": f(e)} for e in EPOCHS for s, f in (("train", train), ("val", val))]),
     "a history that was printed": "Epoch 12/12\nDone.\n"
     + str({"loss": [train(e) for e in EPOCHS], "accuracy": [0.5] * 12, "val_loss": [val(e) for e in EPOCHS]}),
     "lists with names": f"train losses: {[train(e) for e in EPOCHS]}\nval losses = {[val(e) for e in EPOCHS]}\n",
@@ -124,6 +126,14 @@ def test_a_table_without_names(text: str, tmp_path: Path) -> None:
     assert list(record.series("loss/train").values[:-1]) == [train(e) for e in EPOCHS][:-1]
     assert list(record.series("loss/eval").values[:-1]) == [val(e) for e in EPOCHS][:-1]
     assert record.facts.log is not None and "no names" in record.facts.log.notes[0]
+
+
+def test_a_table_without_names_whose_counter_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "loss.csv"
+    values = [6.2, 5.5, 5.1, 4.9, *np.linspace(4.8, 4.0, 16), *np.linspace(3.99, 3.4, 60)]
+    path.write_text("".join(f"{i + 1 if i < 20 else i - 19},{v}\n" for i, v in enumerate(values)))
+    (record,) = read_logs([path])
+    assert list(record.series("loss/train").values) == values
 
 
 def test_numbers_without_names_are_no_log_in_a_folder(tmp_path: Path) -> None:

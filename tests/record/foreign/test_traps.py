@@ -48,6 +48,12 @@ def test_appended_runs_with_their_header_again(tmp_path: Path) -> None:
     assert [len(train_of(r)) for r in read_text(one + two, tmp_path)] == [12, 12 + 3]
 
 
+def test_the_marks_of_a_merge_are_no_rows(tmp_path: Path) -> None:
+    ours, theirs = ("".join(f"{i},{v},{v}\n" for i, v in enumerate(falling(n))) for n in (12, 15))
+    text = f"epoch,train_loss,val_loss\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> main\n"
+    assert [len(train_of(r)) for r in read_text(text, tmp_path)] == [12, 15]
+
+
 def test_a_resumed_run_is_one_run_and_what_was_trained_last_counts(tmp_path: Path) -> None:
     rows = [{"loss": 5.0 - i / 10, "step": 10 * (i + 1)} for i in range(20)]
     rows += [{"loss": 3.0 - i / 10, "step": 10 * (i + 1)} for i in range(15, 30)]
@@ -129,11 +135,75 @@ def test_nan_that_shows_only_in_the_gradient_norm(tmp_path: Path) -> None:
     assert diagnose(read_text(hf(rows), tmp_path)[0]).shapes[0] == "diverged-nan"
 
 
+def test_gradient_norms_that_come_back_were_skipped_by_a_scaler(tmp_path: Path) -> None:
+    rows = [{"loss": 0.7 - i / 50, "grad_norm": math.nan if i in (0, 1, 17) else 15.0, "step": i + 1} for i in range(26)]
+    assert diagnose(read_text(hf(rows), tmp_path)[0]).verdict == "healthy"
+
+
+@pytest.mark.parametrize(("loss", "shape"), [(falling(16), "healthy"), ([0.48] * 16, "diverged-nan")])
+def test_norms_whose_means_are_infinite_while_the_loss_falls_on(loss: list[float], shape: str, tmp_path: Path) -> None:
+    rows = [{"train_loss": v, "train_grad_norm": math.inf, "train_loss_scale": 65536.0, "epoch": i} for i, v in enumerate(loss)]
+    assert diagnose(read_text("\n".join(map(json.dumps, rows)), tmp_path)[0]).shapes[0] == shape
+
+
+def test_the_same_loss_in_other_units_is_not_added_to_itself(tmp_path: Path) -> None:
+    rows = [[i, v, 106.3 * v, v / 2, 53.15 * v] for i, v in enumerate(falling(12))]
+    names = ["epoch", "train_loss_norm", "train_loss_denorm", "val_loss_norm", "val_loss_denorm"]
+    (record,) = read_text(table(names, rows), tmp_path)
+    assert train_of(record) == [row[1] for row in rows] and list(record.series("loss/eval").values) == [row[3] for row in rows]
+
+
+def test_numbered_headings_are_no_losses(tmp_path: Path) -> None:
+    text = "Training 1 --> lr = 0.0001, dice loss\nTraining 2 --> lr = 0.01, dice loss\nTraining 3 --> lr = 0.001, dice loss\n"
+    with pytest.raises(LogError, match="none of its columns"):
+        read_text(text, tmp_path)
+
+
+@pytest.mark.parametrize(("first", "shape"), [(1, "flat-not-learning"), (16, "plateau")])
+def test_a_log_that_begins_in_the_middle_of_a_run_shows_no_more_than_a_plateau(first: int, shape: str, tmp_path: Path) -> None:
+    rows = [[first + i, v] for i, v in enumerate([4.61, 4.60, 4.61, 4.59, 4.60, 4.59, 4.60, 4.59, 4.58, 4.59])]
+    assert diagnose(read_text(table(["epoch", "loss"], rows), tmp_path)[0]).shapes[0] == shape
+
+
+def test_a_perplexity_beside_a_loss_is_its_exponential(tmp_path: Path) -> None:
+    losses = falling(20)
+    lines = [
+        f"Step {50 * i}/1000; acc: 50; ppl: {math.exp(v):.4f}; xent: {v:.4f}; lr: 1.0\nValidation perplexity: {math.exp(v + 0.1):.6f}"
+        for i, v in enumerate(losses)
+    ]
+    (record,) = read_text("\n".join(lines), tmp_path)
+    np.testing.assert_allclose(record.series("loss/eval").values, np.array(losses) + 0.1, atol=1e-4)
+    np.testing.assert_allclose(train_of(record), losses, atol=1e-4)
+    assert record.facts.log is not None and "perplexity" in " ".join(record.facts.log.notes)
+
+
+def test_how_long_a_loss_was_trained_with_is_no_loss(tmp_path: Path) -> None:
+    lines = [
+        f"Start train {name}Loss\nFinish train {name}Loss in {100 * i}.5 seconds" for i, name in enumerate(("Triplet", "NPair", "Margin", "Focal"))
+    ]
+    with pytest.raises(LogError, match="no numbers"):
+        read_text("\n".join(lines), tmp_path)
+
+
+def test_parts_that_stand_in_other_rows_are_not_added_up(tmp_path: Path) -> None:
+    rows = [{"step": 2 * i + k, name: v} for i, v in enumerate(falling(12)) for k, name in enumerate(("first_loss", "second_loss"))]
+    (record,) = read_text("\n".join(map(json.dumps, rows)), tmp_path)
+    assert train_of(record) == falling(12)
+
+
+def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> None:
+    lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
+    (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)
+    assert len(train_of(record)) == 12 and 0.1234 not in train_of(record)
+
+
 def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:
-    text = table(["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v, 0, 0] for i, v in enumerate(falling(30))])
+    text = table(
+        ["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v + 1, 0, 0] for i, v in enumerate(falling(30))]
+    )
     (record,) = read_text(text, tmp_path)
     assert not record.series_like("loss/eval")
-    np.testing.assert_allclose(train_of(record), 2 * np.array(falling(30)))
+    np.testing.assert_allclose(train_of(record), 2 * np.array(falling(30)) + 1)
 
 
 def test_negative_losses_are_not_called_sick(tmp_path: Path) -> None:
@@ -213,6 +283,7 @@ def test_a_wrong_map(pair: str) -> None:
         (bytes(range(256)) * 20, "binary"),
         (b"hello\nworld\n", "no numbers"),
         (b'{"a": [1, 2', "cut off"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:9f38ad27\nsize 81\n", "git lfs pull"),
         (b"SQLite format 3\0" + b"\0" * 200, "database"),
     ],
 )
@@ -224,6 +295,12 @@ def test_what_is_no_log_is_refused_with_a_reason(content: bytes, said: str, tmp_
 def test_a_state_in_which_nothing_was_logged_yet(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="log_history is empty"):
         read_text(hf([]), tmp_path)
+
+
+def test_a_state_with_nothing_but_a_summary(tmp_path: Path) -> None:
+    (record,) = read_text(hf([{"epoch": 1.0, "step": 78, "train_loss": 1.66, "train_runtime": 9263.2, "total_flos": 7e17}]), tmp_path)
+    assert train_of(record) == [1.66]
+    assert diagnose(record).shapes[0] == "too-short"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from sickbay.record.foreign.decimals import in_lines
 from sickbay.record.foreign.json_rows import parse
 
 Span = tuple[int, int]
-Columns = dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
+Part = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Some rows, and the values in them."""
+Columns = dict[str, Part]
 
 
 class Batch:
@@ -28,7 +30,7 @@ class Batch:
 
 def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
     """The columns of all batches, each in the order of its rows."""
-    parts: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
+    parts: dict[str, list[Part]] = {}
     for spans, batch in batches:
         rows = np.array(batch.rows, np.int64)
         for name, (a, b) in spans.items():
@@ -40,7 +42,7 @@ def columns(batches: list[tuple[Mapping[str, Span], Batch]]) -> Columns:
             parts.setdefault(name, []).append((rows[known], values[known]))
         if batch.epochs:
             parts.setdefault("epoch", []).append((np.fromiter(batch.epochs, np.int64), np.fromiter(batch.epochs.values(), np.float64)))
-    return {name: _joined(found) for name, found in parts.items()}
+    return {name: joined(found) for name, found in parts.items()}
 
 
 def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -52,7 +54,10 @@ def _numbers(texts: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         return np.array([0.0 if v is None else v for v in found]), np.array([v is not None for v in found])
 
 
-def _joined(found: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def joined(found: list[Part]) -> Part:
+    """The parts of one column, in the order of the rows."""
+    if len(found) == 1:
+        return found[0]
     rows, values = (np.concatenate(x) for x in zip(*found, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], values[order]

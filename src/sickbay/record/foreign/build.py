@@ -13,7 +13,7 @@ from sickbay.errors import LogError
 from sickbay.facts import Facts, Limit, Log, Run, Taken
 from sickbay.nouns import Series
 from sickbay.record.foreign.choose import Choice, choose
-from sickbay.record.foreign.names import meaning
+from sickbay.record.foreign.names import PERPLEXITY, meaning, words
 from sickbay.record.foreign.runs import Stretch, steps_of, stretches
 from sickbay.record.foreign.sheet import Sheet, half
 from sickbay.record.reader import Record
@@ -21,6 +21,8 @@ from sickbay.record.reader import Record
 OTHER = "column/"
 """Columns that mean nothing to sickbay are kept under this prefix and their own name, to be drawn and to be asked for."""
 MOST_OTHERS = 64
+SOLVED = 0.99
+"""Of the answers: with fewer right ones no loss is exactly 0."""
 MOST_VALUES = 50_000
 """A longer series is thinned to every other value, as often as needed; the highest of each stretch and what is not finite stay."""
 
@@ -52,13 +54,14 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
     for name, columns in choice.series.items():
         found = _series(sheet, choice, stretch, name, columns)
         if name.startswith("loss/eval"):
-            found = _measured_only(found, columns, notes)
+            found = _measured_only(found, columns, notes, _solved(sheet, choice, stretch))
         if name.startswith("loss/train"):
             found = _begun_only(found, columns, notes)
         if len(found):
             series[name] = found
             taken.append(Taken(series=name, columns=columns))
     _errors_for_losses(series, taken, notes)
+    _entropies_for_perplexities(series, taken, notes)
     used = {c for columns in choice.series.values() for c in columns} | {choice.step, choice.epoch}
     unused = tuple(n for n in sheet.columns if n not in used)
     for name in unused[:MOST_OTHERS]:
@@ -134,10 +137,18 @@ def _fewer(rows: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArra
     return rows, values
 
 
-def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str]) -> Series:
+def _solved(sheet: Sheet, choice: Choice, stretch: Stretch) -> NDArray[np.int64]:
+    """The steps at which every answer of validation was right: a loss of 0 is what it says there."""
+    if "accuracy/eval" not in choice.series:
+        return np.empty(0, np.int64)
+    found = _series(sheet, choice, stretch, "accuracy/eval", choice.series["accuracy/eval"])
+    return found.steps[found.values >= SOLVED * (1 if np.nanmax(found.values, initial=0.0) <= 1 else 100)]
+
+
+def _measured_only(series: Series, columns: tuple[str, ...], notes: list[str], solved: NDArray[np.int64]) -> Series:
     """Zeros stand for "not evaluated", and the first evaluations of some tools are not finite in good runs."""
     values, label = series.values, " + ".join(columns)
-    missing = values == 0
+    missing = (values == 0) & ~np.isin(series.steps, solved)
     if missing.any() and (missing.all() or missing.sum() < 0.9 * len(values)) and len(values) > 1:
         notes.append(f"{int(missing.sum())} values of {label} are exactly 0, which stands for not evaluated: they were left out")
     else:
@@ -173,6 +184,18 @@ def _errors_for_losses(series: dict[str, Series], taken: list[Taken], notes: lis
             taken += [Taken(series=f"loss/{phase}", columns=t.columns) for t in taken if t.series == f"{what}/{phase}"]
     if "loss/train" in series or "loss/eval" in series:
         notes.append("the log has no loss: the error (1 less the accuracy or score) stands for it")
+
+
+def _entropies_for_perplexities(series: dict[str, Series], taken: list[Taken], notes: list[str]) -> None:
+    """Where one phase is told as a perplexity and the other as a loss: the logarithm of a perplexity is that loss."""
+    told = {t.series: bool(PERPLEXITY & set(words(t.columns[0]))) for t in taken if t.series.startswith("loss/") and len(t.columns) == 1}
+    if len(set(told.values())) < 2:
+        return
+    for name, perplexity in told.items():
+        found = series[name]
+        if perplexity and bool(np.all(found.values[np.isfinite(found.values)] >= 1)):
+            series[name] = Series(name, found.steps, np.log(found.values))
+            notes.append(f"{next(t.columns[0] for t in taken if t.series == name)} is a perplexity: its logarithm is compared with the other loss")
 
 
 def _means(choice: Choice, stretch: Stretch) -> bool:

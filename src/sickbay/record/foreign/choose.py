@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sickbay.errors import LogError
 from sickbay.record.foreign.names import SPREAD, Meaning, Phase, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 
+Floats = NDArray[np.float64]
+
 ENOUGH_EPOCHS = 8
 """With so many epochs their means show the curve better than the noisy single steps logged between them."""
 MOST_SETS = 8
 WHOLE = 100.0
+SAME = 1e-3
+"""Printed with four digits or more, multiples of one another agree to this."""
 TOO_FEW = 3
 """Values of a training loss beside a validation loss of many: no curve."""
 ALIASES = {
@@ -172,9 +177,21 @@ def _summands(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Parts of a loss that stand in the same rows are added up; otherwise the fullest one stands for it."""
     if not parts:
         return ()
-    full = max(len(sheet.columns[n]) for n in parts)
-    together = tuple(n for n in parts if len(sheet.columns[n]) == full)
+    full = max((sheet.columns[n].arrays()[0] for n in parts), key=len)
+    together = _different(sheet, tuple(n for n in parts if np.array_equal(sheet.columns[n].arrays()[0], full)))
     return together if all(np.nanmin(sheet.columns[n].arrays()[1]) >= 0 for n in together if _finite(sheet, n)) else together[:1]
+
+
+def _different(sheet: Sheet, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Two "parts" of which one is the other in other units (a loss with its scaling undone) or under another name are one: nobody adds them up."""
+    return parts[:1] if len(parts) == 2 and _same(*(sheet.columns[n].arrays()[1] for n in parts)) else parts
+
+
+def _same(a: Floats, b: Floats) -> bool:
+    with np.errstate(all="ignore"):
+        ratios = a / b
+    ratios = ratios[np.isfinite(ratios)]
+    return len(ratios) >= TOO_FEW and bool(np.ptp(a[np.isfinite(a)]) > 0) and bool(np.ptp(ratios) < SAME * abs(float(np.median(ratios))))
 
 
 def _finite(sheet: Sheet, name: str) -> bool:

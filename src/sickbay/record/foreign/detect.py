@@ -22,6 +22,7 @@ BINARY = {
     b"%PDF": "a PDF",
     b"\x7fELF": "a program",
     b"\x93NUMPY": "a NumPy array",
+    b"version https://git-lfs": "a pointer of Git LFS (`git lfs pull` fetches the file itself)",
 }
 HELP = "sickbay reads TensorBoard events, HF trainer_state.json, CSV tables, JSON lines, Keras histories, W&B and MLflow runs, and text that a loop printed"
 

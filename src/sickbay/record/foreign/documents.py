@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sickbay.errors import LogError
+from sickbay.record.foreign.json_columns import Gatherer
 from sickbay.record.foreign.json_rows import flat, loads, number, objects
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
 from sickbay.record.foreign.sheet import Sheet
@@ -47,9 +48,8 @@ def _fill(sheet: Sheet, document: Any, depth: int) -> None:
             for point in document:
                 sheet.row({k: v for k, p in zip(("step", "value"), point[1:], strict=True) if (v := number(p)) is not None})
             return
-        for item in document:
-            if isinstance(item, dict):
-                sheet.row(dict(flat(item)))
+        rows = [item for item in document if isinstance(item, dict)]
+        sheet.block(Gatherer().columns(rows), len(rows))
         return
     if not isinstance(document, dict) or depth > DEEPEST:
         return
@@ -75,9 +75,11 @@ def _numbered(document: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
 
 
 def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Named lists: plain ones, tables of pandas ({"loss": {"0": 2.3, ...}}), and those of a phase ({"val": {"loss": [...]}})."""
+    """Named lists: plain ones, tables of pandas ({"loss": {"0": 2.3, ...}}), and those of a phase ({"val": {"loss": [...]}}, {"val": [{"loss": 2.3}, ...]})."""
     for name, value in document.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and value and PHASES & set(words(str(name))) and all(isinstance(row, dict) for row in value):
+            yield from ((f"{name}/{inner}", [row.get(inner) for row in value]) for inner in dict.fromkeys(k for row in value for k in row))
+        elif isinstance(value, list):
             yield str(name), value
         elif isinstance(value, dict):
             if PHASES & set(words(str(name))) and any(isinstance(v, list) for v in value.values()):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from sickbay.record.foreign.batches import Span
-from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
+from sickbay.record.foreign.names import EVAL, LAST_RESORT, TRAIN, meaning, words
 from sickbay.record.foreign.patterns import (
     AVERAGED,
     BAR,
@@ -29,11 +29,14 @@ from sickbay.record.foreign.patterns import (
     STAMP,
     STEP,
     SUMMARY,
+    TIME,
     TRANSLATION,
     TWICE,
 )
 from sickbay.record.foreign.tongues import english_line
 
+SET = frozenset(":=")
+"""`train 0.3` and `train: 3` may be losses, `Training 2` is none."""
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm", "reward"})
 WIDE = str.maketrans("：，；（）", ":,;()")
 """As Chinese and Japanese write them."""
@@ -90,6 +93,7 @@ def _understand(line: str, heading: str) -> Plan:
         return Plan({"epoch": found.span(1), "step": found.span(2), **named}, told=bool(named))
     plan.bar, episodic = _bar(line), "episode" in line.lower()
     line = _axes(line, plan.spans)
+    axes = len(plan.spans)
     if SUMMARY.search(line) and not plan.spans:
         return plan
     phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
@@ -101,13 +105,15 @@ def _understand(line: str, heading: str) -> Plan:
     for match in PAIR.finditer(line):
         while marks and marks[0][0] <= match.start():
             phase = marks.pop(0)[1]
-        name = _name(match[1], phase)
+        name = _name(match[1], phase, placed=bool(axes))
         if name is not None and episodic and "score" in words(name):
             name += " reward"  # what an agent scores in an episode
-        if name is None or name in plan.spans:
+        if name is None or name in plan.spans or TIME.match(line, match.end(2)):
+            continue
+        phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
+        if meaning(name).order == LAST_RESORT and match[2].isdigit() and not SET & set(line[match.end(1) : match.start(2)]):
             continue
         plan.spans[name] = match.span(2)
-        phase = meaning(name).phase or phase  # "Val Loss: 0.3 Acc: 0.9"
         plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
     if not plan.told:
         plan.heading = _announced(line)
@@ -175,11 +181,11 @@ def _announced(line: str) -> str:
     return "eval" if EVAL & said else "train" if TRAIN & said else ""
 
 
-def _name(label: str, phase: str) -> str | None:
-    """The name of a number from the words before it: as many of them as mean something together."""
+def _name(label: str, phase: str, *, placed: bool) -> str | None:
+    """The name of a number from the words before it: as many of them as mean something together. What is final in a line with an epoch is so of that epoch."""
     parts = label.replace("(", " ").replace(")", " ").split()
     said = set(words(label))
-    if EXTREME & {p.lower() for p in parts} or (TRAIN & said and EVAL & said):
+    if EXTREME - ({"final"} if placed else set()) & {p.lower() for p in parts} or (TRAIN & said and EVAL & said):
         return None  # of the whole run, or of both phases: whose it is cannot be told
     phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
     for k in range(len(parts)):

@@ -39,7 +39,7 @@ ACCURACY_FILLERS = frozenset("1 top categorical sparse binary balanced cls class
 NOT_A_RATE = frozenset("mult multiplier scale ratio decay factor min max warmup end start group".split())
 STEPS = {
     "global step": 0, "trainer global step": 0, "train global step": 0, "current steps": 0, "step": 1, "steps": 1, "num updates": 1,
-    "iteration": 2, "iterations": 2, "iter": 2, "iters": 2, "update": 2, "updates": 2, "it": 3, "n iter": 3, "train step": 2, "batch": 4, "timesteps": 1, "total timesteps": 1, "time total timesteps": 1, "timesteps so far": 1, "total env interacts": 1, "episode": 5, "batch idx": 4, "itr": 2, "round": 2,
+    "iteration": 2, "iterations": 2, "iter": 2, "iters": 2, "update": 2, "updates": 2, "it": 3, "n iter": 3, "train step": 2, "batch": 4, "timesteps": 1, "total timesteps": 1, "time total timesteps": 1, "timesteps so far": 1, "total env interacts": 1, "episode": 5, "batch idx": 4, "batch id": 4, "itr": 2, "round": 2,
 }  # fmt: skip
 """Names of a step axis; where a log has several, the lowest number is the one that counts on over epochs."""
 EPOCHS = frozenset({"epoch", "epochs", "ep", "current epoch", "trainer epoch", "train epoch", "epoch num", "epoch number", "epoch idx"})

@@ -39,6 +39,8 @@ PAIR = re.compile(
     re.IGNORECASE,
 )
 """Up to three words and the number after them."""
+TIME = re.compile(r"\s{0,2}(?:seconds?|secs?|minutes?|mins?|hours?|hrs?)\b", re.IGNORECASE)
+"""What stands after a number that says how long something took."""
 HINT = re.compile(r"loss|acc|lr\b|err|mse|nll|ppl|perplex|cost|epoch|step|iter|entropy|reward|return|learn|episode", re.IGNORECASE)
 SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
 """Lines that repeat a number of the curve, or tell of the whole run."""

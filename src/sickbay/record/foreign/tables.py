@@ -31,6 +31,8 @@ QUICK = 50
 OTHER = 3
 PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
+ODD = 2
+"""Lines that are no rows may stand between the header and the first row: a remark, the mark of a merge (`<<<<<<< HEAD`)."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
 WIDE = re.compile(r"\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
@@ -52,8 +54,9 @@ def header(text: str) -> Header | None:
     """The line that names the columns, if the lines after it hold as many numbers."""
     lines = text.split("\n")[: PREAMBLE + 2]
     for i, line in enumerate(lines[:PREAMBLE]):
-        below = next((x for x in lines[i + 1 :] if x.strip(" |-:\t\r")), "")
+        after = [x for x in lines[i + 1 :] if x.strip(" |-:\t\r")][: ODD + 1]
         for separator in SEPARATORS:
+            below = next((x for x in after if separator in x), "") if separator != " " else next(iter(after), "")
             names, cells = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator), split(below, separator)
             if separator == " " and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
                 names = wide
