@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 
 import pytest
 
 from observe.conftest import WatchScript
+from sickbay.testing import assert_suspects
 
 LOOP = """
 model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
@@ -89,3 +91,31 @@ def test_marks_do_not_keep_graphs_alive(script: WatchScript) -> None:
     gc.collect()
     assert len(run.names["history"]) == 64
     assert not [ref for ref in run.names["history"] if ref() is not None]
+
+
+SCORED = """
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+hardest = []
+for step in range(64):
+    x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    losses = F.cross_entropy(model(x), y, reduction="none")
+    KEEP
+"""
+
+
+def test_a_loss_that_is_only_looked_at_and_kept(script: WatchScript) -> None:
+    run = script(SCORED.replace("KEEP", "hardest.append((losses.max(), step))"))
+    (k,) = run.facts.kept
+    assert k.alive >= 62 and k.called_at is not None and k.called_at.text is not None and k.called_at.text.startswith("losses =")
+    assert assert_suspects(run.record, "retained-graph", "proven").place == replace(
+        k.called_at, line=(k.called_at.line or 0) + 1, text="hardest.append((losses.max(), step))"
+    )
+
+
+@pytest.mark.parametrize("keep", ["hardest.append((losses.max().item(), step))", "hardest = [*hardest[-2:], losses.max()]", "del losses"])
+def test_a_loss_that_is_only_looked_at(script: WatchScript, keep: str) -> None:
+    assert all(k.alive <= 3 for k in script(SCORED.replace("KEEP", keep)).facts.kept)

@@ -214,6 +214,8 @@ class Kept:
     """Graphs of earlier steps that are still alive: what a loss tensor that is kept brings with it."""
 
     loss: int = 0
+    called_at: Place | None = None
+    """Of a loss that was only computed, on this line, and never differentiated (`loss` is -1 then)."""
     marked: int = 0
     """Losses whose graph was marked when backward began."""
     alive: int = 0

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sickbay import facts
-from sickbay.observe.observer import Observer, Site
+from sickbay.observe.observer import LossCall, Observer, Site
+from sickbay.observe.places import key_here, place_of
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -23,7 +24,8 @@ MOST_MARKED = 512
 COUNT_EVERY = 16
 MOST_OPERATIONS = 20_000
 MOST_COUNTS = 64
-KEY = "sickbay"
+KEY, CALL_KEY = "sickbay", "sickbay-call"
+MOST_CALLS = 16
 
 
 class Mark:
@@ -37,10 +39,18 @@ class Entry:
 
     def __init__(self, index: int) -> None:
         self.index = index
+        self.called_from: Any = None
         self.marks: deque[tuple[int, weakref.ref[Mark]]] = deque(maxlen=MOST_MARKED)
         self.marked = self.alive = self.alive_last = self.oldest = self.backwards = self.retain = 0
         self.sizes: list[int] = []
         self.growths = 0
+
+    def mark(self, node: Any, key: str, step: int) -> None:
+        notes = getattr(node, "metadata", None)
+        if isinstance(notes, dict) and notes.get(key) is None:  # the same loss may be differentiated twice
+            notes[key] = mark = Mark()
+            self.marks.append((step, weakref.ref(mark)))
+            self.marked += 1
 
     def count(self, step: int) -> None:
         """How many graphs of earlier steps are alive. The last step's may be: a variable still holds its loss."""
@@ -53,6 +63,7 @@ class Entry:
     def fact(self) -> facts.Kept:
         return facts.Kept(
             loss=self.index,
+            called_at=place_of(*self.called_from) if self.called_from is not None else None,
             marked=self.marked,
             alive=self.alive,
             alive_last=self.alive_last,
@@ -75,6 +86,21 @@ class KeptWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.entries: dict[int, Entry] = {}
+        self.calls: dict[Any, Entry] = {}
+        """By the line that calls a loss function: what it gives may be kept without ever being differentiated."""
+
+    def loss_called(self, call: LossCall | None) -> None:
+        if call is None or call.output.grad_fn is None or (key := key_here()) is None:
+            return
+        entry = self.calls.get(key)
+        if entry is None:
+            if len(self.calls) >= MOST_CALLS:
+                return
+            entry = self.calls[key] = Entry(-1)
+            entry.called_from = key
+        entry.mark(call.output.grad_fn, CALL_KEY, self.session.step)
+        if entry.marked % COUNT_EVERY == 0:
+            entry.count(self.session.step)
 
     def backward_called(self, loss: torch.Tensor, site: Site, gradient: Any, retain: Any) -> None:
         entry = self.entries.get(site.index)
@@ -83,13 +109,7 @@ class KeptWatch(Observer):
         entry.backwards += 1
         entry.retain += bool(retain)
         node = loss.grad_fn
-        notes = getattr(node, "metadata", None)
-        if not isinstance(notes, dict):
-            return
-        if notes.get(KEY) is None:  # the same loss may be differentiated twice
-            notes[KEY] = mark = Mark()
-            entry.marks.append((self.session.step, weakref.ref(mark)))
-            entry.marked += 1
+        entry.mark(node, KEY, self.session.step)
         if entry.backwards % COUNT_EVERY == 0:
             entry.count(self.session.step)
         if retain and len(entry.sizes) < MOST_COUNTS and (self.session.sampled or entry.retain <= 4):
@@ -100,10 +120,14 @@ class KeptWatch(Observer):
             self.session.sample_seconds += self.session.clock() - started
 
     def report(self) -> None:
-        for entry in self.entries.values():
+        for entry in (*self.entries.values(), *self.calls.values()):
             entry.count(self.session.step)
         known = [entry.fact() for entry in self.entries.values()]
+        if all(f.alive < 2 for f in known):  # else it is these losses that are kept
+            known += [entry.fact() for entry in self.calls.values()]
         self.session.writer.fact("kept", [f for f in known if f.alive >= 2 or f.retain][:16])
+        for fact in known:
+            self.session.keep_source(fact.called_at)
 
 
 def graph_size(node: Any) -> int:

@@ -65,7 +65,16 @@ RETAINS = 0.5
 def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     for k in record.facts.kept:
         loss = _loss(record, k)
-        if _accumulates(k):
+        if _accumulates(k) and k.called_at is not None:
+            stored = _kept_value(record, k.called_at)
+            yield proof(
+                f"the graphs of {k.alive:,} of {k.marked:,} losses that were computed{located(k.called_at)} were alive at once, the oldest {times(k.oldest, 'step')} old: "
+                f"what is made of them is kept with its graph{located(stored)}",
+                stored or k.called_at,
+                alive=k.alive,
+                oldest=k.oldest,
+            )
+        elif _accumulates(k):
             keeper = _keeper(record, loss)
             place = keeper[1] if keeper is not None else (loss.backward_at if loss is not None else None)
             yield proof(
@@ -151,6 +160,16 @@ def _keeper(record: Record, loss: Loss | None) -> tuple[Source, Place, ast.expr]
     if isinstance(around, Function) and any(isinstance(n, ast.Return) and n.value is not None and _is_kept(n.value, names) for n in ast.walk(around)):
         return _kept_result(record, around.name)
     return None
+
+
+def _kept_value(record: Record, called_at: Place) -> Place | None:
+    """The line of the same function that puts something made of the loss into a container."""
+    source = source_at(record, called_at)
+    statement = statement_at(source, called_at) if source is not None else None
+    if source is None or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return None
+    found = _kept_in(source, source.function(statement), {statement.targets[0].id})
+    return found[1] if found is not None else None
 
 
 def _terms(source: Source, around: ast.AST, name: str) -> set[str]:
