@@ -137,6 +137,16 @@ def by_hand(validation: tuple[float, ...] = (1.38, 0.79), rows: int = 2560, dist
     return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=rows, train_distinct=distinct)], **model_facts(*LAYERS))
 
 
+STOPS = LOOP.replace("for epoch in range(10):", "for epoch in range(40):\n    if stopper(validate(model)):\n        break")
+
+
+def stops(validation: Any = None, source: str = STOPS) -> Record:
+    """Thirteen rounds of forty, with a validation loss after each."""
+    values = np.geomspace(0.98, 0.34, 13) if validation is None else np.asarray(validation)
+    series = {"loss/train": falling(1.0, 0.33, 260), "loss/eval": (np.linspace(20, 260, len(values)).astype(int), values), "lr": np.full(260, 3e-4)}
+    return make_record(series=series, **loop_facts(source), **model_facts(*LAYERS))
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -149,6 +159,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield evaluated_often()
         yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
         yield by_hand()
+        yield stops()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
@@ -160,6 +171,11 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "validation goes up and down", evaluated_often((0.674, 0.657, 0.621, 0.64, 0.56, 0.503))
         yield "ten passes, evaluated often", evaluated_often(epochs=10)
         yield "a schedule that has ended, evaluated often", evaluated_often(lr=0.01)
+        yield "stopped when validation stood", stops(np.r_[np.geomspace(0.98, 0.4, 10), 0.41, 0.4, 0.405])
+        yield "stopped when validation crept", stops(np.r_[np.geomspace(0.98, 0.4, 6), 0.4 - 0.001 * np.arange(7)])
+        yield "stopped when it was done", stops(np.geomspace(0.98, 0.02, 13))
+        yield "no way out of the loop", stops(source=LOOP.replace("range(10)", "range(40)"))
+        yield "all rounds", stops(source=STOPS.replace("range(40)", "range(13)"))
         yield "by hand, many passes", by_hand(distinct=256)
         yield "by hand, validation has slowed down", by_hand((0.95, 0.79))
         yield "by hand, most of it is learned", by_hand((0.9, 0.5), last=0.5)

@@ -15,6 +15,8 @@ rate was not brought down (a schedule that has ended has ended on purpose) and t
 A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it; or if validation, which has less noise than
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before).
 
+Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
+
 ## Looks like it but is not
 
 - Most runs end while the loss still creeps down: that is no illness. Only a run that stops in the steep part is told.
@@ -43,6 +45,7 @@ from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
+from sickbay.causes.stopped import left_early
 from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -125,6 +128,9 @@ class Outlook:
 def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     run = record.facts.run
     few_passes = 0 < passes(record) <= SHORT_EPOCHS
+    if (stopped := left_early(record)) is not None and not run.shortened and not signs.has(*OTHERWISE) and not _schedule_ended(record):
+        yield stopped
+        return
     if not (run.steps <= SHORT_STEPS or few_passes) or run.shortened or signs.has(*OTHERWISE) or mostly_loaded(record) or _schedule_ended(record):
         return
     for c, _ in judged_losses(record):
@@ -248,6 +254,8 @@ def _length(record: Record) -> Written | None:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    if any("planned" in e.numbers for e in evidence):
+        return Fix("stop only when validation has not improved at all for several evaluations", "EarlyStopping(patience=5, min_delta=0.0)", "advice")
     found = _length(record)
     value = found[1].value if found is not None else None
     more = str(int(value * LONGER)) if isinstance(value, (int, float)) else ""
