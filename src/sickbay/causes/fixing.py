@@ -137,9 +137,9 @@ class Source:
         return indent if not indent.strip() else None
 
     def diff(self, *edits: Edit | None) -> str:
-        """The unified diff of the edits; "" if one could not be made or the result is not Python any more."""
+        """The unified diff of the edits (at one and the same place in their order); "" if one could not be made or the result is not Python any more."""
         changed = self.text
-        for edit in sorted((e for e in edits if e is not None), key=lambda e: (-e.start, -e.end)):
+        for edit in sorted((e for e in reversed(edits) if e is not None), key=lambda e: (-e.start, -e.end)):
             changed = changed[: edit.start] + edit.text + changed[edit.end :]
         if None in edits or changed == self.text or not _parses(changed):
             return ""

@@ -86,6 +86,8 @@ class Lineage:
             yield from self._value(call.args[0], path[1:] if path[:1] == (1,) else path, depth)
         elif name in THROUGH and name not in self.functions and call.args:
             yield from self._value(call.args[0], path if name != "random_split" else path[1:], depth)
+        elif name == "map" and len(call.args) == 2:
+            yield from self._value(call.args[1], path, depth)
         elif name in SIDE_BY_SIDE and path and path[0] < len(call.args):
             yield from self._value(call.args[path[0]], path[1:], depth)
         elif name in PAIRS and path and path[0] // 2 < len(call.args):
@@ -200,14 +202,19 @@ class Lineage:
         else:
             yield from self._value(node.value, path, depth)
 
-    def _made(self, instance: ast.AST | None) -> Iterator[ast.stmt]:
-        """`data = Split(x, y)`: where the object was made whose attribute or method it is."""
-        if not isinstance(instance, ast.Name):
+    def _made(self, instance: ast.AST | None, depth: int = 0) -> Iterator[ast.stmt]:
+        """`data = Split(x, y)`: where the object was made whose attribute or method it is; followed through parameters."""
+        if not isinstance(instance, ast.Name) or depth > DEEPEST:
             return
         for scope in (a for a in self.source.ancestors(instance) if isinstance(a, Function | ast.Module)):
-            for statement, value, _ in self._bound(instance.id, scope):
-                if statement is not None and isinstance(value, ast.Call) and called(value) in self.classes:
+            for statement, value, where in self._bound(instance.id, scope):
+                made = _element(value, where)
+                if statement is not None and isinstance(made, ast.Call) and called(made) in self.classes:
                     yield statement
+            if isinstance(scope, Function) and instance.id in _parameters(scope):
+                for argument, _ in self._given(scope, instance.id):
+                    yield from self._made(argument, depth + 1)
+                return
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
@@ -230,6 +237,15 @@ def _position(target: ast.expr, name: str, attribute: bool = False) -> Path | No
     if attribute:
         return () if isinstance(target, ast.Attribute) and target.attr == name else None
     return () if isinstance(target, ast.Name) and target.id == name else None
+
+
+def _element(value: ast.expr | None, path: Path) -> ast.expr | None:
+    """The part of `A(1), B(2)` that a path leads to."""
+    for at in path:
+        if not isinstance(value, (ast.Tuple, ast.List)) or at >= len(value.elts):
+            return None
+        value = value.elts[at]
+    return value
 
 
 def _root(node: ast.expr | None) -> str:

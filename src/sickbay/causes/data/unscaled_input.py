@@ -29,7 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import strong
+from sickbay.causes.entering import entered, scaled_after
+from sickbay.causes.evidence import first_place, located, strong
+from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import InputScale
 from sickbay.nouns import Evidence, Fix
@@ -70,7 +72,9 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     text = _extreme(scale)
     if text:
         steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
-        yield strong(f"{text}; {symptom}", record.facts.timeline.places.get("forward"), steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+        forward = record.facts.timeline.places.get("forward")
+        where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
+        yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
 def _worse_than_the_mean(record: Record) -> str:
@@ -104,4 +108,4 @@ def _normalised_first(record: Record) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     snippet = "mean, std = x_train.mean(0), x_train.std(0).clamp_min(1e-8)\nx_train, x_test = (x_train - mean) / std, (x_test - mean) / std"
-    return Fix("standardise the inputs with the training set's mean and spread", snippet, "advice")
+    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, first_place(evidence)), snippet, "consent")
