@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from textwrap import dedent
-
 import pytest
 
+from causes.followed import source_of
 from sickbay.causes.entering import chosen, entered, scaled_after
-from sickbay.causes.fixing import Source
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.prepared import Statements
 from sickbay.facts import Timeline
@@ -24,8 +21,7 @@ for idx in torch.randperm(len(x)).split(9):
 
 def line_of(text: str) -> str | None:
     """The line that is chosen for what `net(...)` is given."""
-    text = dedent(text).lstrip("\n")
-    source = Source("train.py", text, ast.parse(text))
+    source = source_of(text)
     place = chosen(Statements(source, Lineage(source).of(source.calls("net")[0].args[0])))
     assert place is None or place.guess
     return place.text if place is not None else None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from sickbay.causes.fixing import Function, Source, called, source_at
+from sickbay.causes.fixing import Function, Source, source_at
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.naming import model_name
-from sickbay.causes.prepared import DRAWING, Statements, trained_on
+from sickbay.causes.prepared import Statements, trained_on
+from sickbay.causes.statement_kinds import DRAWING, calls
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 
@@ -45,7 +46,7 @@ def scaled_after(record: Record, place: Place | None) -> str:
     """The diff that standardises both parts after a split, in the names that it gives them."""
     source = source_at(record, place)
     split = source.statement(place.line) if source is not None and place is not None else None
-    if source is None or not isinstance(split, ast.Assign) or not _calls(split, SPLIT) or not isinstance(split.targets[0], ast.Tuple):
+    if source is None or not isinstance(split, ast.Assign) or not calls(split, SPLIT) or not isinstance(split.targets[0], ast.Tuple):
         return ""
     names = [source.segment(t) for t in split.targets[0].elts[:2]]
     if len(names) < 2:
@@ -59,21 +60,17 @@ def scaled_after(record: Record, place: Place | None) -> str:
 
 def chosen(found: Statements) -> Place | None:
     lines = [
-        s for s in found.statements if isinstance(s, (ast.Assign, ast.AnnAssign, ast.Return)) and not found.source.loops(s) and not _calls(s, ORDERS)
+        s for s in found.statements if isinstance(s, (ast.Assign, ast.AnnAssign, ast.Return)) and not found.source.loops(s) and not calls(s, ORDERS)
     ]
     made = [s for s in lines if not isinstance(s, ast.Return) and not _constructs(found.source, s) and not _loads(s)]
     for candidates in (
-        [s for s in lines if _calls(s, SPLIT)],
-        [s for s in lines if _calls(s, TENSORS) and not _constructs(found.source, s)],
+        [s for s in lines if calls(s, SPLIT)],
+        [s for s in lines if calls(s, TENSORS) and not _constructs(found.source, s)],
         made,
     ):
         if candidates:
             return found.place(candidates[0])
     return None
-
-
-def _calls(statement: ast.stmt, names: frozenset[str]) -> bool:
-    return any(isinstance(n, ast.Call) and called(n) in names for n in ast.walk(statement))
 
 
 def _constructs(source: Source, statement: ast.stmt) -> bool:
@@ -83,4 +80,4 @@ def _constructs(source: Source, statement: ast.stmt) -> bool:
 
 
 def _loads(statement: ast.stmt) -> bool:
-    return _calls(statement, frozenset({"DataLoader"}))
+    return calls(statement, frozenset({"DataLoader"}))

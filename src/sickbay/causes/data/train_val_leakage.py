@@ -35,7 +35,8 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import copied, parted, sides
+from sickbay.causes.kept_apart import copied, parted
+from sickbay.causes.prepared import sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix

@@ -1,0 +1,151 @@
+"""At which line evaluation's data is prepared otherwise than training's, from the text of a script alone."""
+
+from __future__ import annotations
+
+import ast
+
+from causes.followed import sides_of
+from sickbay.causes.prepared_alike import numbered, set_up
+
+
+def test_the_line_that_prepares_validation_alone() -> None:
+    text = """
+    x, x_val = load()
+    x = (x - mean) / std
+    val = to_tensor(x_val)
+    val_loader = DataLoader(val)
+    fit(x)
+    check(val_loader)
+    """
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "val = to_tensor(x_val)"
+
+
+def test_a_transform_of_its_own_is_named_itself() -> None:
+    text = """
+    train_tf = Compose(flip, scale)
+    val_tf = Compose(scale)
+    train = Frames(files[:80], train_tf)
+    val = Frames(files[80:], val_tf)
+    fit(train)
+    check(val)
+    """
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "val_tf = Compose(scale)"
+
+
+def test_functions_that_both_sides_call_are_looked_into_for_each_call() -> None:
+    text = """
+    def prepare(rows):
+        return torch.tensor(rows)
+
+    rows, held = read()
+    rows = scale(rows)
+    a = prepare(rows)
+    b = prepare(held)
+    fit(a)
+    check(b)
+    """
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "rows = scale(rows)"  # what only training's rows go through
+
+
+def test_a_step_that_is_missing_between_two_others() -> None:
+    text = """
+    class Cells:
+        def __init__(self, counts):
+            self.x = counts
+
+    def total(cells):
+        cells.x = cells.x / cells.x.sum(1)
+
+    def logs(cells):
+        cells.x = np.log1p(cells.x)
+
+    def tensors(cells):
+        return torch.tensor(cells.x)
+
+    known = Cells(read(1))
+    total(known)
+    logs(known)
+    query = Cells(read(2))
+    total(query)
+    fit(tensors(known))
+    check(tensors(query))
+    """
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "total(query)" and place.guess
+    alike = set_up(sides_of(text.replace("total(query)", "total(query)\n    logs(query)")))
+    assert alike is not None and alike.text != "total(query)"
+
+
+def test_what_only_looks_at_the_data_does_not_prepare_it() -> None:
+    text = """
+    def show(rows):
+        print(len(rows))
+
+    x, v = read()
+    val = to_tensor(v)
+    show(val)
+    fit(x)
+    check(val)
+    """
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "val = to_tensor(v)"
+
+
+def test_the_same_name_in_another_loop_or_comprehension_is_something_else() -> None:
+    text = """
+    train, valid = Rows(a), scaled(Rows(b))
+    for epoch in range(9):
+        for x in train:
+            fit(x)
+        total = [check(x) for x in valid]
+    """
+    found = sides_of(text)
+    assert [s.lineno for s in found.trained.statements if isinstance(s, (ast.For, ast.Assign))] == [3, 1]
+    assert [s.lineno for s in found.shown.statements] == [1]
+
+
+VOCABULARY = """
+class Texts:
+    def __init__(self, rows):
+        counts = Counter(w for row in rows for w in row.split())
+        self.index = {w: i for i, w in enumerate(counts)}
+        self.x = torch.tensor([[self.index.get(w, 0) for w in row.split()] for row in rows])
+
+    def batches(self):
+        for ids in torch.arange(len(self.x)).split(9):
+            yield self.x[ids]
+
+train = Texts(read(1))
+valid = Texts(read(2))
+for x in train.batches():
+    fit(x)
+check(next(valid.batches()))
+"""
+
+
+def test_a_vocabulary_that_each_object_makes_of_its_own_rows() -> None:
+    place = numbered(sides_of(VOCABULARY))
+    assert place is not None and place.text == "self.index = {w: i for i, w in enumerate(counts)}" and place.guess
+
+
+def test_a_vocabulary_that_both_share_is_made_once() -> None:
+    shared = VOCABULARY.replace("        counts", "        pass\n        #").replace(
+        "self.index = {w: i for i, w in enumerate(counts)}", "self.index = INDEX"
+    )
+    assert numbered(sides_of("INDEX = {w: i for i, w in enumerate(WORDS)}" + shared)) is None
+
+
+def test_a_vocabulary_of_its_own_for_validation() -> None:
+    text = """
+    vocab = Vocab(texts)
+    own = Vocab(val_texts)
+    train = encode(texts, vocab)
+    val = encode(val_texts, own)
+    fit(train)
+    check(val)
+    """
+    place = numbered(sides_of(text))
+    assert place is not None and place.text == "own = Vocab(val_texts)"
