@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Randomness, Run
 from sickbay.nouns import Place
@@ -91,6 +93,36 @@ def test_workers_are_added() -> None:
     suspicion = assert_suspects(waiting(0.09, 0.1), "input-bound")
     assert suspicion.place == ITEM
     assert "+loader = DataLoader(Pictures(), batch_size=8, shuffle=True, num_workers=4)" in suspicion.fix.diff.replace("+ ", "+")
+
+
+SLOW = """\
+def warp(picture):
+    for row in picture:
+        move(row)
+
+def turned(picture):
+    return warp(picture)
+
+class Pictures(Dataset):
+    def __getitem__(self, i):
+        return turned(self.files[i])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (SLOW, 1),
+        (SLOW.replace("return turned(self.files[i])", "return [turned(f) for f in self.files[i]]"), 9),
+        (SLOW.replace("for row in picture:", "if picture:"), 9),
+    ],
+)
+def test_the_function_with_the_loop_is_named(text: str, line: int) -> None:
+    item = Place("/x/data.py", 9)
+    record = waiting(0.09, 0.1, item_at=item)
+    suspicion = assert_suspects(replace(record, sources={**record.sources, "/x/data.py": text}), "input-bound")
+    assert suspicion.place is not None and suspicion.place.line == line and suspicion.place.guess == (line == 1)
+    assert ("probably by a loop in the function at data.py:1" in suspicion.evidence[0].text) == (line == 1)
 
 
 def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:

@@ -10,8 +10,9 @@ import numpy as np
 
 from causes.scripts import added
 from sickbay.conclude import diagnose
-from sickbay.facts import Head, Layer, Loss, Model, Optimizer, Parameter
-from sickbay.record.reader import Record
+from sickbay.facts import Head, Layer, Loss, Model, Optimizer, Parameter, Scheduler
+from sickbay.nouns import Place
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
 
 POST = """\
@@ -123,6 +124,13 @@ def test_the_warm_up_is_written_into_the_loop() -> None:
         "    warmup.step()",
     ]
     assert "a run with a tenth of it decides" in s.fix.text and s.place is not None and s.place.line == 5
+
+
+def test_a_warm_up_belongs_into_the_schedule() -> None:
+    built = Place("train.py", 6)
+    record = run()
+    scheduled = with_facts(record, schedulers=(Scheduler(kind="LambdaLR", optimizer=0, built_at=built), *record.facts.schedulers))
+    assert assert_suspects(scheduled, "missing-warmup").place == built
 
 
 def test_the_rest_folds_under_it() -> None:

@@ -206,6 +206,9 @@ def test_a_loop_comes_round_again() -> None:
         ("X = torch.cat([a, b])\nY = torch.cat([codes_a, codes_b])\n", "Y = torch.cat([codes_a, codes_b])"),
         ("X = torch.cat([a, b])\nY = torch.cat([codes[:9], codes[9:]])\n", None),
         ("X, Y = load()\nY = Y[:, 0]\n", None),
+        ("X, truth = load()\nvotes = ask(truth)\nY = votes[:, 0]\n", "Y = votes[:, 0]"),
+        ("table = load()\nX, Y = table[:, 1:], table[:, 0]\n", None),
+        ("table = load()\nX = table[:, 1:]\nY = table[:, 0]\n", None),
     ],
 )
 def test_labels_of_two_origins(text: str, line: str | None) -> None:

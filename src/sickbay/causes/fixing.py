@@ -102,6 +102,11 @@ class Source:
                 found.append(a)
         return found
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements that it stands among: one body, one `else`."""
+        fields = (getattr(self.parents.get(statement), f, None) for f in ("body", "orelse", "finalbody"))
+        return next((b for b in fields if isinstance(b, list) and statement in b), [statement])
+
     def calls(self, *names: str, line: int | None = None, within: ast.AST | None = None) -> list[ast.Call]:
         """Calls of functions or methods with one of these names, in the order of the text."""
         found = [n for n in ast.walk(within or self.tree) if isinstance(n, ast.Call) and (not names or called(n) in names)]

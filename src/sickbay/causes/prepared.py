@@ -14,8 +14,10 @@ from sickbay.causes.statement_kinds import (
     COPYING,
     REORDERING,
     calls,
+    column_of,
     falls_back,
     filters,
+    given_names,
     inside,
     joins,
     neighbour,
@@ -151,7 +153,7 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
-    if votes := [s for s in found.targets if one_of_several(s)]:
+    if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - {n for i in found.inputs for n in given_names(i)})]:
         return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (falls_back, overwrites, lambda s: calls(s, CHOOSING))
     for kind in kinds:

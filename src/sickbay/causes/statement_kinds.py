@@ -68,6 +68,16 @@ def one_of_several(statement: ast.stmt) -> bool:
     )
 
 
+def column_of(statement: ast.stmt) -> set[str]:
+    """`labels = votes[:, 0]`: what one column is taken of, under another name."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Name) or not isinstance(value.slice, ast.Tuple):
+        return set()
+    rows, column = value.slice.elts[0], value.slice.elts[-1]
+    taken = isinstance(rows, ast.Slice) and isinstance(column, ast.Constant) and isinstance(column.value, int)
+    return {value.value.id} - given_names(statement) if taken else set()
+
+
 def neighbour(statement: ast.stmt) -> bool:
     """`return images[i], labels[i + 1]`: one and the same index, once moved."""
     taken = [n.slice for n in inside(statement) if isinstance(n, ast.Subscript)]

@@ -89,7 +89,7 @@ def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
     after = _norms_after(record)
     told = "the norms come after the residual sums (post-norm), and " if after else ""
     say = strong if after else hint
-    yield say(f"{told}the learning rate is at its peak of {number(lr)} from step 0: {trouble}", rate_place(record), lr=lr)
+    yield say(f"{told}the learning rate is at its peak of {number(lr)} from step 0: {trouble}", _place(record), lr=lr)
     peak = _usual_peak(record)
     if peak is not None and lr <= peak:
         yield hint(f"the rate itself is not too high: a schedule with a warm-up over a tenth of the steps reaches {peak:.2g} at this width")
@@ -97,6 +97,14 @@ def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield against(
             f"the rate is above {peak:.2g}, which a warm-up over a tenth of the steps would reach at this width: a tenth of the rate decides"
         )
+
+
+def _place(record: Record) -> Place | None:
+    """Where a warm-up belongs: in the schedule, if there is one, else after the optimizer."""
+    optimizer = main_optimizer(record)
+    schedules = [s.built_at for s in record.facts.schedulers if optimizer is not None and s.optimizer in (optimizer.index, None)]
+    built = optimizer.built_at if optimizer is not None else None
+    return next((p for p in (*schedules, built) if p is not None), None) or rate_place(record)
 
 
 # -- what is there ------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sickbay.causes.evidence import from_sign
 from sickbay.causes.fixing import Edit, keyword, mend
+from sickbay.causes.length import length_place
 from sickbay.causes.naming import constructor
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
@@ -70,7 +71,7 @@ STANDS = 0.02
 def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     turns = _turns(signs, logged=record.facts.log is not None)
     for sign in turns[:1]:
-        yield from_sign("strong", sign)
+        yield from_sign("strong", sign, length_place(record))
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
     if not turns and record.facts.log is not None and not signs.has("val-flat-from-start"):
         yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
