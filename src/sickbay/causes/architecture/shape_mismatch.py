@@ -34,6 +34,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sickbay.causes.asked_for import asked_for
 from sickbay.causes.crashes import argument, built_calls, changed_number, crash_of, died_of, number_place, origin, says, when
 from sickbay.causes.evidence import located, shape
 from sickbay.causes.fixing import mend
@@ -136,7 +137,8 @@ def shape_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _layer_place(record: Record, crash: Crash, width: Width) -> Place | None:
     name, position = WIDTHS[crash.layer_kind]
-    return number_place(built_calls(record, crash), position, name, width.wanted) or crash.layer_built_at
+    written = number_place(built_calls(record, crash), position, name, width.wanted)
+    return written or asked_for(record, crash.layer, crash.layer_built_at) or crash.layer_built_at
 
 
 def _width(crash: Crash) -> Width | None:
