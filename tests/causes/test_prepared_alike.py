@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from causes.followed import sides_of
-from sickbay.causes.prepared_alike import numbered, set_up
+from causes.scripts import added
+from sickbay.causes.prepared_alike import left_out, numbered, set_up
 
 
 def test_the_line_that_prepares_validation_alone() -> None:
@@ -77,6 +80,35 @@ def test_a_step_that_is_missing_between_two_others() -> None:
     assert place is not None and place.text == "total(query)" and place.guess
     alike = set_up(sides_of(text.replace("total(query)", "total(query)\n    logs(query)")))
     assert alike is not None and alike.text != "total(query)"
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("x = (x - mean) / std", "v = (v - mean) / std"),
+        ("x = scaler.fit_transform(x)", "v = scaler.transform(v)"),
+        ("x, other = shrink(x)", None),
+    ],
+)
+def test_the_missing_step_is_written_in_the_names_of_validation(step: str, line: str | None) -> None:
+    text = f"""
+    x, v = read()
+    {step}
+    a = torch.tensor(x)
+    b = torch.tensor(v)
+    fit(a)
+    check(b)
+    """
+    missing = left_out(sides_of(text))
+    assert missing is not None and missing.place.text == step and missing.place.guess
+    assert added(missing.diff()) == ([line] if line is not None else [])
+
+
+def test_nothing_is_left_out_where_validation_has_steps_of_its_own() -> None:
+    text = "x, v = read()\nx = scale(x)\nv = crop(v)\nfit(x)\ncheck(v)\n"
+    assert left_out(sides_of(text)) is None
+    place = set_up(sides_of(text))
+    assert place is not None and place.text == "v = crop(v)"
 
 
 def test_what_only_looks_at_the_data_does_not_prepare_it() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from sickbay.causes.bindings import root
 from sickbay.causes.fixing import Function, Source, called
-from sickbay.causes.prepared import Sides
-from sickbay.causes.statement_kinds import alters, calls, inside, only_loads
+from sickbay.causes.prepared import Sides, Statements, guessed
+from sickbay.causes.statement_kinds import alters, calls, given_names, inside, only_loads
 from sickbay.nouns import Place
 
 TRANSFORM = re.compile(r"(?<![a-z])(?:tf|tfm|tfms|transform|transforms|preprocess|prep|aug|augment)(?![a-z])", re.IGNORECASE)
@@ -18,23 +20,61 @@ LOADING = frozenset({"shuffle", "batch_size", "drop_last", "num_workers"})
 """Options of loaders, which differ between training and evaluation by right."""
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A step that training's data goes through and evaluation's does not."""
+
+    source: Source
+    step: ast.stmt
+    after: ast.stmt
+    """The line after which it belongs: what comes before it, as it is done to evaluation's data; else the step itself."""
+    called: dict[str, str]
+    """What evaluation's data is called where training's has another name."""
+
+    @property
+    def place(self) -> Place:
+        return guessed(self.source, self.after)
+
+    def diff(self) -> str:
+        """The same step for evaluation's data; "" if its names are not known. What was fitted on training's is only applied."""
+        given = given_names(self.step) or {root(c.args[0]) for c in [getattr(self.step, "value", None)] if isinstance(c, ast.Call) and c.args}
+        if not given or not given <= set(self.called):
+            return ""
+        words = re.compile(r"\b(" + "|".join(map(re.escape, self.called)) + r")\b")
+        line = words.sub(lambda m: self.called[m[0]], self.source.segment(self.step)).replace(".fit_transform(", ".transform(")
+        return self.source.diff(self.source.after(self.after, line))
+
+
 def set_up(found: Sides | None) -> Place | None:
     """What prepares evaluation's data in a way that training's is not; the line after which a step is missing that training's has gone through;
     else the nearest line that prepares what is evaluated and nothing that is trained on."""
     if found is None:
         return None
     source = found.shown.source
-    own = _alone(source, found.shown.statements, found.trained.statements)
-    theirs = _alone(source, found.trained.statements, found.shown.statements)
+    if (missing := left_out(found)) is not None:
+        return missing.place
+    own, theirs = _alone(found.shown, found.trained), _alone(found.trained, found.shown)
     if not own:
         return None
     other = [s for s in own if _kind(source, s) not in {_kind(source, t) for t in theirs}]
-    if not other and (place := _left_out(found, own, theirs)) is not None:
-        return place
     chosen = (other or own)[0]
     transforms = {n.id for n in inside(chosen) if isinstance(n, ast.Name) and TRANSFORM.search(n.id)}
     changed = [s for s in source.tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id in transforms]
     return found.shown.place(changed[0] if len(changed) == 1 else chosen)
+
+
+def left_out(found: Sides | None) -> LeftOut | None:
+    """What is done to training's data alone, where all that is done to evaluation's is done to training's too."""
+    if found is None or not _alone(found.shown, found.trained):
+        return None
+    source, own, theirs = found.shown.source, _alone(found.shown, found.trained), _alone(found.trained, found.shown)
+    done = {_kind(source, s): s for s in reversed(own)}
+    missing = next((i for i, t in enumerate(theirs) if _kind(source, t) and _kind(source, t) not in done), None)
+    if missing is None or any(_kind(source, s) not in {_kind(source, t) for t in theirs} for s in own):
+        return None
+    before = next((done[_kind(source, t)] for t in theirs[missing + 1 :] if _kind(source, t) in done), None)
+    called = {a: b for t in reversed(theirs) if _kind(source, t) in done for a, b in _renamed(t, done[_kind(source, t)])}
+    return LeftOut(source, theirs[missing], before if before is not None else theirs[missing], called)
 
 
 def numbered(found: Sides | None) -> Place | None:
@@ -43,30 +83,23 @@ def numbered(found: Sides | None) -> Place | None:
     if found is None:
         return None
     source = found.shown.source
-    own = [s for s in _alone(source, found.shown.statements, found.trained.statements) if _learns(s)]
+    own = [s for s in _alone(found.shown, found.trained) if _learns(s)]
     each = [s for s in found.shown.statements if s in found.trained and isinstance(source.function(s), Function) and (_counts(s) or _learns(s))]
     return next((found.shown.place(s) for s in (*own, *each)), None)
 
 
-def _alone(source: Source, side: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> list[ast.stmt]:
+def _alone(side: Statements, other: Statements) -> list[ast.stmt]:
     """What changes or makes the data of one side and has nothing to do with the other's."""
-    lines = {s.lineno for s in other}
-    return [
-        s
-        for s in side
-        if s.lineno not in lines and ((isinstance(s, ast.Expr) and alters(source, s)) or (isinstance(s, ast.Assign) and not only_loads(s)))
-    ]
+    prepares = (ast.Assign, ast.Expr)
+    own = [s for s in side.statements if isinstance(s, prepares) and s not in other]
+    return [s for s in own if (alters(side.source, s) if isinstance(s, ast.Expr) else not only_loads(s))]
 
 
-def _left_out(found: Sides, own: list[ast.stmt], theirs: list[ast.stmt]) -> Place | None:
-    """Where a step is missing that only training's data goes through: after what comes before it there, as it is done to evaluation's; else that step itself."""
-    source = found.shown.source
-    done = {_kind(source, s): s for s in reversed(own)}
-    missing = next((i for i, t in enumerate(theirs) if _kind(source, t) and _kind(source, t) not in done), None)
-    if missing is None:
-        return None
-    before = next((done[_kind(source, t)] for t in theirs[missing + 1 :] if _kind(source, t) in done), None)
-    return found.shown.place(before if before is not None else theirs[missing])
+def _renamed(one: ast.stmt, other: ast.stmt) -> Iterator[tuple[str, str]]:
+    """The names that differ between two statements of the same form."""
+    pairs = list(zip(ast.walk(one), ast.walk(other), strict=False))
+    if all(type(a) is type(b) for a, b in pairs):
+        yield from ((a.id, b.id) for a, b in pairs if isinstance(a, ast.Name) and isinstance(b, ast.Name) and a.id != b.id)
 
 
 def _kind(source: Source, statement: ast.stmt) -> tuple[str, ...]:

@@ -34,10 +34,10 @@ import numpy as np
 
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
-from sickbay.causes.evidence import from_sign, hint, located, strong
+from sickbay.causes.evidence import at, from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.prepared import sides
-from sickbay.causes.prepared_alike import numbered, set_up
+from sickbay.causes.prepared_alike import left_out, numbered, set_up
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
@@ -104,4 +104,13 @@ def _worse(record: Record) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     found = _found(record)
-    return mend(found[0].cure, "", found[0].snippet) if found is not None else Fix(SAME.cure, SAME.snippet, "advice")
+    if found is None:
+        return Fix(SAME.cure, SAME.snippet, "advice")
+    different, shown, place = found
+    missing = [m for d in evaluations(record) if where(record, d) == shown and (m := left_out(sides(record, d))) is not None and m.place == place]
+    if not missing:
+        return mend(different.cure, "", different.snippet)
+    step = missing[0].source.place(missing[0].step.lineno)
+    return mend(
+        f"only training data goes through {at(step)} (`{step.text}`): do the same to validation data", missing[0].diff(), different.snippet, "consent"
+    )

@@ -33,8 +33,9 @@ Keep the weights of the best evaluation (early stopping); then weight decay, dro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from sickbay.causes.evidence import from_sign
+from sickbay.causes.evidence import from_sign, located
 from sickbay.causes.fixing import Edit, keyword, mend
 from sickbay.causes.length import length_place
 from sickbay.causes.naming import constructor
@@ -71,7 +72,9 @@ STANDS = 0.02
 def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     turns = _turns(signs, logged=record.facts.log is not None)
     for sign in turns[:1]:
-        yield from_sign("strong", sign, length_place(record))
+        place = length_place(record)
+        told = from_sign("strong", sign, place)
+        yield replace(told, text=f"{told.text}; how long it trains is set{located(place)}") if place is not None else told
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
     if not turns and record.facts.log is not None and not signs.has("val-flat-from-start"):
         yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
