@@ -165,7 +165,8 @@ def _updates(record: Record) -> tuple[float, float] | None:
     early = typical[(columns.steps > 0) & (columns.steps <= max(10, EARLY * record.facts.run.steps))]
     late = typical[columns.steps >= record.facts.run.steps / 2]
     late = late if len(late) else typical[-1:]
-    return (float(np.nanmax(early)), float(np.nanmedian(late))) if len(early) else None
+    known = np.isfinite(early).any() and np.isfinite(late).any()
+    return (float(np.nanmax(early)), float(np.nanmedian(late))) if known else None
 
 
 def _broken(record: Record, signs: Signs) -> str:
