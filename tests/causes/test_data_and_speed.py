@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Randomness, Run
+from causes.scripts import added
+from sickbay.facts import Batches, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 
@@ -54,6 +55,33 @@ class TestClassImbalance(CauseTestCase):
 def test_weights_are_in_the_fix() -> None:
     assert "0.53, 10" in assert_suspects(imbalanced((950, 50), (1.0, 0.0)), "class-imbalance").fix.diff
     assert "pos_weight=torch.tensor(47.1)" in assert_suspects(pixels((0.979, 0.0208), (1.0, 0.0)), "class-imbalance").fix.diff
+
+
+@pytest.mark.parametrize(
+    ("line", "head", "new"),
+    [
+        (
+            "loss_fn = nn.CrossEntropyLoss()",
+            Head(function="cross_entropy", module="CrossEntropyLoss"),
+            "loss_fn = nn.CrossEntropyLoss(weight=torch.tensor([0.53, 10]))",
+        ),
+        ("loss = F.cross_entropy(net(x), y)", Head(function="cross_entropy"), "loss = F.cross_entropy(net(x), y, weight=torch.tensor([0.53, 10]))"),
+        (
+            "loss_fn = nn.BCEWithLogitsLoss(reduction='mean')",
+            Head(function="binary_cross_entropy_with_logits", module="BCEWithLogitsLoss"),
+            "loss_fn = nn.BCEWithLogitsLoss(reduction='mean', pos_weight=torch.tensor(19.0))",
+        ),
+        ("loss_fn = nn.CrossEntropyLoss(weight=w)", Head(function="cross_entropy", module="CrossEntropyLoss"), None),
+        ("loss = mine(net(x), y)", Head(function="cross_entropy"), None),
+    ],
+)
+def test_weights_are_written_where_the_loss_is_made(line: str, head: Head, new: str | None) -> None:
+    at = Place("train.py", 1)
+    record = replace(imbalanced((950, 50), (1.0, 0.0)), sources={"train.py": f"{line}\n"})
+    record = with_facts(record, losses=(Loss(index=0, heads=(replace(head, called_at=at),)),))
+    s = assert_suspects(record, "class-imbalance")
+    assert s.place is not None and s.place.line == 1
+    assert added(s.fix.diff) == ([new] if new is not None else [])
 
 
 ITEM = Place("/x/train.py", 12, None, "def __getitem__(self, i):")

@@ -119,6 +119,15 @@ class Source:
     def replacing(self, node: ast.expr, text: str) -> Edit:
         return Edit(self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno or 0, node.end_col_offset or 0), text)
 
+    def giving(self, call: ast.Call, name: str, value: str) -> Edit:
+        """A call with one more keyword argument, or another value of it."""
+        if (given := keyword(call, name)) is not None:
+            return self.replacing(given.value, value)
+        last = max([*call.args, *(k.value for k in call.keywords)], key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)
+        inside = last or call
+        end = self.offset(inside.end_lineno or 0, inside.end_col_offset or 0) - (0 if last is not None else 1)
+        return Edit(end, end, f"{', ' if last is not None else ''}{name}={value}")
+
     def before(self, statement: ast.stmt, text: str) -> Edit | None:
         """A new line before a statement, with its indentation."""
         indent = self._indent(statement)

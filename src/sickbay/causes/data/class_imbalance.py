@@ -27,14 +27,16 @@ Weights in the loss (`CrossEntropyLoss(weight=...)`, `pos_weight`), a balanced s
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import Source, keyword, mend, source_at
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
+from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -50,6 +52,9 @@ MARGIN = 0.02
 
 PIXELS = 0.005
 """...of pixels: of a few hundred thousand, this many are a thousand or more."""
+MOST_CLASSES = 10
+TAKES = {"pos_weight": ("binary_cross_entropy_with_logits",), "weight": ("cross_entropy", "nll_loss")}
+"""Which loss functions take which kind of weight."""
 LOOKS = 3
 """Batches whose pixels were counted."""
 
@@ -91,12 +96,22 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _loss_place(record: Record) -> Place | None:
     """Where weights belong: the line that builds the loss, or calls it."""
-    head = next((h for loss in record.facts.losses for h in loss.heads), None)
+    head, found = _head(record), _loss_call(record)
+    return found[0].place(found[1].lineno) if found is not None else head.called_at if head is not None else None
+
+
+def _head(record: Record) -> Head | None:
+    return next((h for loss in record.facts.losses for h in loss.heads), None)
+
+
+def _loss_call(record: Record) -> tuple[Source, ast.Call] | None:
+    """The call that builds the loss, else the function's own where it is called."""
+    head = _head(record)
     source = source_at(record, head.called_at) if head is not None else None
-    built = source.calls(head.module) if source is not None and head is not None and head.module else []
-    if len(built) == 1 and source is not None:
-        return source.place(built[0].lineno)
-    return head.called_at if head is not None else None
+    if source is None or head is None or head.called_at is None:
+        return None
+    built = source.calls(head.module) if head.module else source.calls(head.function, line=head.called_at.line)
+    return (source, built[0]) if len(built) == 1 else None
 
 
 def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | None:
@@ -113,15 +128,20 @@ def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | Non
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    labels = record.facts.labels
-    weights = ""
-    if labels is not None and labels.classes <= 10 and len(labels.histogram) == labels.classes:
-        total = sum(labels.histogram)
-        weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
-    elif labels is None and (found := _labels(record)) is not None and len(found[0]) == 2:
+    head, call, found = _head(record), _loss_call(record), _labels(record)
+    share = found[0] if found is not None else np.ones(1)
+    if found is not None and found[1] == "pixels":
         text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at pixel accuracy"
-        return mend(text, "", f"criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor({found[0][0] / max(found[0][1], 1e-9):.1f}))")
-    snippet = (
-        f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"
-    )
-    return mend("weight the classes in the loss (by 1 / their share), or sample them evenly; look at recall per class", "", snippet)
+    else:
+        text = "weight the classes in the loss (by 1 / their share), or sample them evenly; look at recall per class"
+    binary = len(share) == 2 and ((found is not None and found[1] == "pixels") or "binary" in (head.function if head is not None else ""))
+    if binary:
+        name, weights, loss = "pos_weight", f"torch.tensor({share[0] / max(float(share[1]), 1e-9):.1f})", "BCEWithLogitsLoss"
+    elif 1 < len(share) <= MOST_CLASSES:
+        name, loss = "weight", "CrossEntropyLoss"
+        weights = f"torch.tensor([{', '.join(f'{1 / (len(share) * max(float(s), 1e-9)):.2g}' for s in share)}])"
+    else:
+        return mend(text, "", "WeightedRandomSampler(1 / counts[labels], len(labels))")
+    fits = call is not None and keyword(call[1], name) is None and head is not None and head.function in TAKES[name]
+    diff = call[0].diff(call[0].giving(call[1], name, weights)) if call is not None and fits else ""
+    return mend(text, diff, f"criterion = nn.{loss}({name}={weights})", "consent")

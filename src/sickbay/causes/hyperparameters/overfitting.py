@@ -36,7 +36,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import from_sign, located
-from sickbay.causes.fixing import Edit, keyword, mend
+from sickbay.causes.fixing import keyword, mend
 from sickbay.causes.length import length_place
 from sickbay.causes.naming import constructor
 from sickbay.causes.rates import main_optimizer
@@ -107,11 +107,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     when = f" (step {numbers['best_step']:.0f}{epoch})" if "best_step" in numbers else ""
     optimizer = main_optimizer(record)
     built = constructor(record, optimizer) if optimizer is not None else None
-    edit: Edit | None = None
-    if built is not None and keyword(built[1], "weight_decay") is None and (built[1].keywords or built[1].args):
-        last = built[1].keywords[-1].value if built[1].keywords else built[1].args[-1]
-        edit = built[0].replacing(last, f"{built[0].segment(last)}, weight_decay=1e-2")
-    diff = built[0].diff(edit) if built is not None and edit is not None else ""
+    diff = built[0].diff(built[0].giving(built[1], "weight_decay", "1e-2")) if built is not None and keyword(built[1], "weight_decay") is None else ""
     text = f"keep the weights of the best evaluation{when} and stop when it no longer improves; then regularise (weight decay, dropout, more data)"
     return mend(text, diff, "if val_loss < best:\n    best, state = val_loss, copy.deepcopy(model.state_dict())", "consent")
 

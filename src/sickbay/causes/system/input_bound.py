@@ -33,7 +33,7 @@ from dataclasses import replace
 import numpy as np
 
 from sickbay.causes.evidence import hint, located, strong
-from sickbay.causes.fixing import Function, called, keyword, mend, source_at
+from sickbay.causes.fixing import Function, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
@@ -118,7 +118,4 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     calls = source.calls("DataLoader", line=loader.built_at.line) if source is not None and loader is not None and loader.built_at is not None else []
     if source is None or len(calls) != 1 or not calls[0].args:
         return mend(text, "", "loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=4)")
-    known = keyword(calls[0], "num_workers")
-    last = [*calls[0].args, *(k.value for k in calls[0].keywords)][-1]
-    edit = source.replacing(known.value, "4") if known is not None else source.replacing(last, f"{source.segment(last)}, num_workers=4")
-    return mend(text, source.diff(edit), "DataLoader(..., num_workers=4)", "consent")
+    return mend(text, source.diff(source.giving(calls[0], "num_workers", "4")), "DataLoader(..., num_workers=4)", "consent")
