@@ -154,6 +154,19 @@ class TestWrongLossForTask(CauseTestCase):
         )
 
 
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("loss = F.binary_cross_entropy_with_logits(net(x), x)\n", "loss = F.mse_loss(net(x), x)"),
+        ("loss_fn = nn.BCEWithLogitsLoss()\nloss = loss_fn(net(x), x)\n", "loss_fn = nn.MSELoss()"),
+    ],
+)
+def test_quantities_under_a_loss_for_yes_and_no(text: str, new: str) -> None:
+    record = classified(text, function="binary_cross_entropy_with_logits", target=Values(count=99, minimum=-3.1, maximum=6.5))
+    fix = assert_suspects(record, "wrong-loss-for-task").fix
+    assert "quantities" in fix.text and added(fix.diff) == [new]
+
+
 def test_class_numbers_are_names_if_the_script_or_the_data_say_so() -> None:
     for record in (classified(CLASSES), classified(order=NAMES), classified(CLASSES, order=NAMES)):
         assert_suspects(record, "wrong-loss-for-task", "likely")
