@@ -9,6 +9,7 @@ import numpy as np
 
 from causes.scripts import added, at, loop_facts, removed
 from sickbay.facts import Crash, Evaluation, Run, Scheduler
+from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
@@ -151,3 +152,13 @@ def test_or_adds_it() -> None:
 def test_a_call_that_waits_for_a_condition_is_no_proof() -> None:
     waiting = NEVER.replace("    report(epoch)", "    if epoch > 50:\n        scheduler.step()")
     assert_suspects(run(0.1, waiting, steps=0, stepped_gaps=0, stepped_at=None, settings=STEPLR), "scheduler-misuse", "likely")
+
+
+def test_the_constructor_is_given_what_it_lacks() -> None:
+    source = "scheduler = ReduceLROnPlateau(optimizer, factor=0.2)\n" + PER_EPOCH.replace("    scheduler.step()", "    scheduler.step(accuracy)")
+    record = run(
+        0.1 * 0.2 ** (STEPS // 40), source, kind="ReduceLROnPlateau", mode="min", metric_first=0.44, metric_last=0.8, metric_lowest=0.44,
+        metric_highest=0.8, built_at=Place("train.py", 1), **ONCE,
+    )  # fmt: skip
+    diff = assert_suspects(record, "scheduler-misuse").fix.diff
+    assert added(diff) == ['scheduler = ReduceLROnPlateau(optimizer, factor=0.2, mode="max")']
