@@ -182,6 +182,13 @@ def test_the_layer_is_made_for_what_it_is_given() -> None:
     assert added(s.fix.diff) == ["        self.fc = nn.Linear(400, 10)"]
 
 
+def test_the_batch_stays_first() -> None:
+    view = SOURCE.replace("torch.sigmoid(", "x.view(-1, 48) + torch.sigmoid(", 1)
+    record = crashed("Expected input batch_size (128) to match target batch_size (16).", kind="ValueError", reshaped_at=place_in(view, "x.view"))
+    fix = assert_suspects(replace(record, sources={"train.py": view}), "shape-mismatch").fix
+    assert ["x.flatten(1)" in line for line in added(fix.diff)] == [True]
+
+
 STACKED = """\
 def stack(sizes):
     return nn.Sequential(*[nn.Linear(a, b) for a, b in pairwise(sizes)])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.causes.by_hand import MAKERS, made_at
-from sickbay.causes.fixing import Source, called, source_at, sources
+from sickbay.causes.fixing import Source, called, keyword, receiver, source_at, sources
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -181,7 +181,7 @@ def _fills(node: ast.Expr | ast.Assign | ast.AugAssign, methods: frozenset[str])
 
 
 def rescaled(record: Record, place: Place | None) -> str:
-    """The diff that draws by the number of inputs: `nn.init.normal_(w)` becomes `kaiming_normal_`, `torch.randn(a, b)` is divided by sqrt(a)."""
+    """The diff that draws by the number of inputs: `nn.init.normal_(w)` becomes `kaiming_normal_`, `torch.randn(a, b)` (or zeros) is divided by sqrt(a)."""
     source = source_at(record, place)
     if source is None or place is None:
         return ""
@@ -191,9 +191,17 @@ def rescaled(record: Record, place: Place | None) -> str:
     if owner.endswith("init"):
         name = "kaiming_uniform_" if called(calls[0]) == "uniform_" else "kaiming_normal_"
         return source.diff(source.replacing(calls[0], f"{owner}.{name}({source.segment(calls[0].args[0])})"))
-    drawn = [c for c in source.calls("randn", line=place.line) if len(c.args) == 2 and not isinstance(source.parents.get(c), ast.BinOp)]
-    if len(drawn) == 1:
-        inputs = source.segment(drawn[0].args[0])
-        inputs = inputs if isinstance(drawn[0].args[0], (ast.Name, ast.Constant, ast.Attribute)) else f"({inputs})"
-        return source.diff(source.replacing(drawn[0], f"{source.segment(drawn[0])} / {inputs} ** 0.5"))
-    return ""
+    made = ("randn", "zeros", "ones")
+    drawn = [c for c in source.calls(*made, line=place.line) if len(c.args) == 2 and not isinstance(source.parents.get(c), ast.BinOp)]
+    return source.diff(source.replacing(drawn[0], _by_inputs(source, drawn[0]))) if len(drawn) == 1 else ""
+
+
+def _by_inputs(source: Source, made: ast.Call) -> str:
+    """`torch.randn(a, b) / a ** 0.5`: a leaf still, if it was one."""
+    owner = receiver(made)
+    sizes = ", ".join(source.segment(a) for a in made.args)
+    inputs = source.segment(made.args[0])
+    inputs = inputs if isinstance(made.args[0], (ast.Name, ast.Constant, ast.Attribute)) else f"({inputs})"
+    rest = [f"{k.arg}={source.segment(k.value)}" for k in made.keywords if k.arg != "requires_grad"]
+    drawn = f"{source.segment(owner) + '.' if owner is not None else ''}randn({', '.join([sizes, *rest])}) / {inputs} ** 0.5"
+    return f"({drawn}).requires_grad_()" if keyword(made, "requires_grad") is not None else drawn

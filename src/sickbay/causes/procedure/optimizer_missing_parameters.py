@@ -36,7 +36,7 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Source, called, mend, receiver, source_at
 from sickbay.causes.moving import moved_after
-from sickbay.causes.naming import constructor, optimizer_name
+from sickbay.causes.naming import constructor, model_name, optimizer_name
 from sickbay.causes.parameters import held, named, optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer, Parameter
@@ -147,7 +147,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     diff = _whole_model(*built, missing) if built is not None else ""
     modules = list(dict.fromkeys((p.layer.partition(".")[0] or p.layer) if p.layer else p.name for p in missing))
     name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
-    snippet = f'{name}.add_param_group({{"params": {modules[0] if modules else "module"}.parameters()}})'
+    owner = model_name(record, record.facts.timeline.places.get("forward")) if any("." in p.name for p in missing) else ""
+    module = ".".join(part for part in (owner, modules[0] if modules else "module") if part)
+    snippet = f'{name}.add_param_group({{"params": {module}.parameters()}})'
     return mend(f"give the optimizer the parameters of {listed(modules)} too", diff, snippet, "consent")
 
 
