@@ -139,6 +139,40 @@ def test_the_same_name_in_another_loop_or_comprehension_is_something_else() -> N
     assert [s.lineno for s in found.shown.statements] == [1]
 
 
+BRANCHES = """
+class Pulses(Dataset):
+    def __init__(self, n, train):
+        self.x, self.train = read(n), train
+    def __getitem__(self, i):
+        x = self.x[i]
+        if self.train:
+            x = (x - x.mean()) / x.std()
+        else:
+            x = (x - 1000) / 150
+        return x
+
+for x in DataLoader(Pulses(900, train=True)):
+    fit(x)
+for x in DataLoader(Pulses(300, train=False)):
+    check(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("", "", "x = (x - 1000) / 150"),
+        ("train=False", "False", "x = (x - 1000) / 150"),
+        ("if self.train", "if not self.train", "x = (x - x.mean()) / x.std()"),
+        ("        else:\n            x = (x - 1000) / 150\n", "", None),
+    ],
+)
+def test_the_branch_that_a_switch_takes_for_validation(old: str, new: str, line: str | None) -> None:
+    text = BRANCHES.replace("for x in DataLoader(Pulses(300, train=False))", "val = Pulses(300, train=False)\nfor x in DataLoader(val)")
+    place = set_up(sides_of(text.replace(old, new) if old else text))
+    assert place is not None and (place.text == line if line is not None else (place.text or "").startswith("val = "))
+
+
 VOCABULARY = """
 class Texts:
     def __init__(self, rows):

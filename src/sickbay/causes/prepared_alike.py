@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sickbay.causes.bindings import root
+from sickbay.causes.bindings import argument, parameters, root
 from sickbay.causes.fixing import Function, Source, called
 from sickbay.causes.prepared import Sides, Statements, guessed
 from sickbay.causes.statement_kinds import alters, calls, given_names, inside, only_loads
@@ -58,9 +58,33 @@ def set_up(found: Sides | None) -> Place | None:
         return None
     other = [s for s in own if _kind(source, s) not in {_kind(source, t) for t in theirs}]
     chosen = (other or own)[0]
+    if (taken := _branch(source, chosen)) is not None:
+        return found.shown.place(taken)
     transforms = {n.id for n in inside(chosen) if isinstance(n, ast.Name) and TRANSFORM.search(n.id)}
     changed = [s for s in source.tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id in transforms]
     return found.shown.place(changed[0] if len(changed) == 1 else chosen)
+
+
+def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
+    """`Rows(n, train=False)`, where the class asks `if self.train:`: the first line of the branch that is taken then."""
+    made = {n.name: n for n in ast.walk(source.tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    for call in (n for n in inside(statement) if isinstance(n, ast.Call) and called(n) in made):
+        scope = made[called(call)]
+        body = scope.body if isinstance(scope, ast.ClassDef) else [scope]
+        function = next((f for f in body if isinstance(f, ast.FunctionDef) and (f is scope or f.name == "__init__")), None)
+        for name in parameters(function) if function is not None else ():
+            given = argument(call, function, name, function is not scope) if function is not None and name != "self" else None
+            if given is None or not isinstance(given[0], ast.Constant) or not isinstance(given[0].value, bool):
+                continue
+            asked = [
+                n
+                for n in ast.walk(scope)
+                if isinstance(n, ast.If) and ast.unparse(n.test) in (name, f"self.{name}", f"not {name}", f"not self.{name}")
+            ]
+            if len(asked) == 1:
+                taken = asked[0].body if given[0].value is not isinstance(asked[0].test, ast.UnaryOp) else asked[0].orelse
+                return taken[0] if taken else None
+    return None
 
 
 def left_out(found: Sides | None) -> LeftOut | None:
