@@ -155,6 +155,13 @@ def test_scripts_that_call_themselves_in_circles_come_to_an_end() -> None:
     assert relabelled(loss_of("def f(a):\n    return f(a)\nX = f(X)\nY = f(f(X))\n" + LOOP)) is None
 
 
+def test_scripts_whose_functions_all_call_each_other_come_to_an_end() -> None:
+    names = [f"f{i}" for i in range(12)]
+    calls = " + ".join(f"{n}(a.x)" for n in names)
+    text = "".join(f"def {n}(a):\n    return {calls} + a.y\n" for n in names)
+    assert len(loss_of(text + "class A:\n    def __init__(self, x):\n        self.x = x\nX = f0(A(f1))\nY = f2(X)\n" + LOOP).inputs) > 2
+
+
 def test_an_index_that_is_moved_on_one_side() -> None:
     text = """
     class Forms(Dataset):

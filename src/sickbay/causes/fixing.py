@@ -54,6 +54,15 @@ class Source:
     def parents(self) -> dict[ast.AST, ast.AST]:
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
+    @cached_property
+    def defined(self) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+        """The functions and classes of the file by their names."""
+        found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.setdefault(node.name, []).append(node)
+        return found
+
     def segment(self, node: ast.AST) -> str:
         """The node as the user wrote it, on one line."""
         raw = ast.get_source_segment(self.text, node) or ast.unparse(node)

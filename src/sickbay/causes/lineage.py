@@ -14,8 +14,10 @@ from sickbay.causes.fixing import Function, Source, called, receiver
 from sickbay.causes.statement_kinds import alters
 
 DEEPEST = 40
-MOST = 20_000
+MOST = 3_000
 """Parts of a script that are visited for one value: it may call its own functions in ever new ways."""
+FEW_CALLS = 5
+"""Functions that an object is handed on through."""
 THROUGH = frozenset({"DataLoader", "Subset", "random_split", "tqdm", "iter", "next", "list", "tuple", "cycle", "islice", "trange", "prepare"})
 """Calls that hand on the elements of their first argument."""
 SIDE_BY_SIDE = frozenset({"TensorDataset", "zip", "StackDataset"})
@@ -30,16 +32,16 @@ class Lineage:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.functions: dict[str, list[ast.AST]] = {}
-        self.classes: dict[str, ast.ClassDef] = {}
-        self.imported: set[str] = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                self.imported |= {(a.asname or a.name).partition(".")[0] for a in node.names}
-            if isinstance(node, Function):
-                self.functions.setdefault(node.name, []).append(node)
-            elif isinstance(node, ast.ClassDef):
-                self.classes[node.name] = node
+        defined = source.defined.items()
+        self.functions = {name: made for name, all_made in defined if (made := [m for m in all_made if isinstance(m, Function)])}
+        self.classes = {name: m for name, all_made in defined for m in all_made if isinstance(m, ast.ClassDef)}
+        imports = (n for n in ast.walk(source.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
+        self.imported = {(a.asname or a.name).partition(".")[0] for n in imports for a in n.names}
+        self.calls: dict[str, list[ast.Call]] = {}
+        for call in source.calls():
+            self.calls.setdefault(called(call), []).append(call)
+        self._known_bound: dict[tuple[str, ast.AST], list[Binding]] = {}
+        self._known_set: dict[tuple[str, ast.AST], list[Binding]] = {}
 
     def of(self, value: ast.expr) -> list[ast.stmt]:
         """The statements that a value went through, the nearest first."""
@@ -148,7 +150,7 @@ class Lineage:
             yield from self._value(inner[1], (*inner[2], *path), depth)
             return
         for scope in self._scopes(near):
-            found = within_loop(self.source, near, self._before(near, scope, list(bound(name, scope))[::-1]))
+            found = within_loop(self.source, near, self._before(near, scope, self._bound(name, scope)))
             for statement, value, where in found:
                 if statement is not None:
                     yield statement
@@ -178,7 +180,7 @@ class Lineage:
         """What calls of a function give to one of its parameters: the call that led into it, else any."""
         owner = self.source.parents.get(function)
         wanted = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-        calls = [self._calls[function]] if function in self._calls else self.source.calls(wanted)
+        calls = [self._calls[function]] if function in self._calls else self.calls.get(wanted, [])
         for call in calls:
             if (given := argument(call, function, name, isinstance(owner, ast.ClassDef))) is not None:
                 yield given
@@ -188,7 +190,7 @@ class Lineage:
         constructed = [made for _, made in self._constructed(node.value)]
         around = [a for a in self.source.ancestors(node) if isinstance(a, ast.ClassDef)][:1] if root(node.value) == "self" else []
         kinds = around or [self.classes[called(made)] for made in constructed]
-        found = [s for kind in kinds for s in _setting(kind, node.attr)] or [s for kind in self.classes.values() for s in _setting(kind, node.attr)]
+        found = [b for kind in kinds for b in self._set(node.attr, kind)] or [b for kind in self.classes.values() for b in self._set(node.attr, kind)]
         with self._as_built(constructed):
             for statement, value, where in found:
                 if statement is not None:
@@ -216,15 +218,30 @@ class Lineage:
             if statement is not None and (alters(self.source, statement) if isinstance(statement, ast.Expr) else ours):
                 yield statement
 
-    def _origins(self, instance: ast.AST | None, depth: int = 0) -> Iterator[Binding]:
+    def _origins(self, instance: ast.AST | None, handed: int = 0) -> Iterator[Binding]:
         """What is done to an object by its name, the newest first; followed through parameters."""
-        for scope in self._scopes(instance) if isinstance(instance, ast.Name) and depth < DEEPEST else ():
-            if isinstance(instance, ast.Name):
-                yield from list(bound(instance.id, scope))[::-1]
-                if isinstance(scope, Function) and instance.id in parameters(scope):
-                    for given, _ in self._given(scope, instance.id):
-                        yield from self._origins(given, depth + 1)
-                    return
+        if not isinstance(instance, ast.Name) or handed > FEW_CALLS:
+            return
+        for scope in self._scopes(instance):
+            yield from self._bound(instance.id, scope)
+            if isinstance(scope, Function) and instance.id in parameters(scope):
+                given = [g for g, _ in self._given(scope, instance.id)]
+                for value in given if len(given) <= FEW_CALLS else ():
+                    yield from self._origins(value, handed + 1)
+                return
+
+    # -- what is asked again and again ------------------------------------------------------------------------------
+
+    def _bound(self, name: str, scope: ast.AST) -> list[Binding]:
+        """Where a name gets its values in a scope, the newest first."""
+        if (name, scope) not in self._known_bound:
+            self._known_bound[name, scope] = list(bound(name, scope))[::-1]
+        return self._known_bound[name, scope]
+
+    def _set(self, attribute: str, kind: ast.ClassDef) -> list[Binding]:
+        if (attribute, kind) not in self._known_set:
+            self._known_set[attribute, kind] = list(_setting(kind, attribute))
+        return self._known_set[attribute, kind]
 
 
 def _setting(kind: ast.ClassDef, attribute: str) -> Iterator[Binding]:

@@ -67,11 +67,10 @@ def set_up(found: Sides | None) -> Place | None:
 
 def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
     """`Rows(n, train=False)`, where the class asks `if self.train:`: the first line of the branch that is taken then."""
-    made = {n.name: n for n in ast.walk(source.tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-    for call in (n for n in inside(statement) if isinstance(n, ast.Call) and called(n) in made):
-        scope = made[called(call)]
+    for call in (n for n in inside(statement) if isinstance(n, ast.Call) and called(n) in source.defined):
+        scope = source.defined[called(call)][-1]
         body = scope.body if isinstance(scope, ast.ClassDef) else [scope]
-        function = next((f for f in body if isinstance(f, ast.FunctionDef) and (f is scope or f.name == "__init__")), None)
+        function = next((f for f in body if isinstance(f, Function) and (f is scope or f.name == "__init__")), None)
         for name in parameters(function) if function is not None else ():
             given = argument(call, function, name, function is not scope) if function is not None and name != "self" else None
             if given is None or not isinstance(given[0], ast.Constant) or not isinstance(given[0].value, bool):
@@ -128,13 +127,12 @@ def _renamed(one: ast.stmt, other: ast.stmt) -> Iterator[tuple[str, str]]:
 
 def _kind(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     """What is done in a statement, whatever it is done to: calls, sums and products, functions and switches that are handed on."""
-    own = {n.name for n in ast.walk(source.tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
     found: list[str] = []
     for node in inside(statement):
         if isinstance(node, ast.Call):
             found.append(called(node))
             found += [f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords if _switch(k)]
-        elif isinstance(node, ast.Name) and (node.id in own or TRANSFORM.search(node.id)):
+        elif isinstance(node, ast.Name) and (node.id in source.defined or TRANSFORM.search(node.id)):
             found.append(node.id)
         elif isinstance(node, ast.BinOp):
             found.append(type(node.op).__name__)

@@ -88,8 +88,7 @@ def neighbour(statement: ast.stmt) -> bool:
 
 def deals_out(source: Source, statement: ast.stmt) -> bool:
     """`data = Split(x, y, 0.25)`: the script's own class or function draws an order and cuts it."""
-    names = {called(n) for n in inside(statement) if isinstance(n, ast.Call)}
-    own = [n for n in ast.walk(source.tree) if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and n.name in names]
+    own = [made for n in inside(statement) if isinstance(n, ast.Call) for made in source.defined.get(called(n), ())]
     return any(
         any(isinstance(n, ast.Call) and called(n) in DRAWING for n in ast.walk(made))
         and any(isinstance(n, ast.Slice) and (n.lower is None) != (n.upper is None) for n in ast.walk(made))
@@ -164,7 +163,7 @@ def alters(source: Source, statement: ast.Expr) -> bool:
         return False
     if called(call) in INPLACE or (called(call).endswith("_") and not called(call).endswith("__")):
         return True
-    own = [n for n in ast.walk(source.tree) if isinstance(n, ast.FunctionDef) and n.name == called(call)]
+    own = [made for made in source.defined.get(called(call), ()) if isinstance(made, ast.FunctionDef)]
     return any(_sets_part_of(f, f.args.args[0].arg) for f in own if f.args.args and f.args.args[0].arg != "self")
 
 

@@ -95,7 +95,7 @@ def _looping(record: Record, item: Place | None) -> Place | None:
     made = source.statement(item.line) if source is not None and item is not None else None
     if source is None or not isinstance(made, Function) or _loops(made):
         return None
-    own = {n.name: n for n in ast.walk(source.tree) if isinstance(n, Function)}
+    own = {name: made[-1] for name, made in source.defined.items() if isinstance(made[-1], Function)}
     met, ahead = {made.name}, [made]
     while ahead:
         calls = [called(c) for c in source.calls(within=ahead.pop(0))]
