@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from sickbay.causes.fixing import Source
 from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Sides, Statements
+from sickbay.causes.prepared import Prepared, Sides, Statements
 
 
 def source_of(text: str) -> Source:
@@ -21,3 +21,11 @@ def sides_of(text: str) -> Sides:
     lineage = Lineage(source)
     trained, shown = (Statements(source, lineage.of(source.calls(name)[0].args[0])) for name in ("fit", "check"))
     return Sides(trained, shown)
+
+
+def loss_of(text: str) -> Prepared:
+    """Both sides of the `loss_fn(...)` call of a script."""
+    source = source_of(text)
+    (call,) = source.calls("loss_fn")
+    lineage = Lineage(source)
+    return Prepared(source, call, lineage.of(call.args[0]), lineage.of(call.args[1]))

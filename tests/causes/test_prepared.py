@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from causes.followed import sides_of, source_of
+from causes.followed import loss_of, sides_of
 from sickbay.causes.kept_apart import copied, parted
-from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Prepared, displaced, in_order, made_column, relabelled
-
-
-def loss_of(text: str) -> Prepared:
-    """Both sides of the `loss_fn(...)` call of a script."""
-    source = source_of(text)
-    (call,) = source.calls("loss_fn")
-    lineage = Lineage(source)
-    return Prepared(source, call, lineage.of(call.args[0]), lineage.of(call.args[1]))
-
+from sickbay.causes.prepared import displaced, in_order, relabelled
 
 LOOP = """
 for x, y in DataLoader(TensorDataset(X, Y)):
@@ -264,15 +254,3 @@ def test_a_split_of_the_scripts_own() -> None:
         )
         is None
     )
-
-
-def test_the_line_that_makes_a_column() -> None:
-    text = """
-    amount, charged = load()
-    rate = means(charged)[merchant] * 2
-    X = torch.stack([amount, rate], 1)
-    loss = loss_fn(model(X[idx]), charged[idx])
-    """
-    place = made_column(loss_of(text), 1)
-    assert place is not None and place.text == "rate = means(charged)[merchant] * 2" and place.guess
-    assert made_column(loss_of(text), 2) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1) is None

@@ -8,7 +8,11 @@ import pytest
 
 from causes.followed import sides_of
 from causes.scripts import added
+from sickbay.causes.prepared import sides
 from sickbay.causes.prepared_alike import left_out, numbered, set_up
+from sickbay.facts import EvaluationData, Loader
+from sickbay.nouns import Place
+from sickbay.testing import make_record
 
 
 def test_the_line_that_prepares_validation_alone() -> None:
@@ -215,3 +219,20 @@ def test_a_vocabulary_of_its_own_for_validation() -> None:
     """
     place = numbered(sides_of(text))
     assert place is not None and place.text == "own = Vocab(val_texts)"
+
+
+def test_loaders_that_a_function_makes_are_told_apart_by_their_names() -> None:
+    source = """\
+def make_loader(texts, vocab):
+    return DataLoader([vocab.encode(t) for t in texts], batch_size=9)
+
+vocab = Vocab(train_texts)
+train = make_loader(train_texts, vocab)
+val = make_loader(val_texts, Vocab(val_texts))
+"""
+    built = Place("train.py", 2)
+    loaders = [Loader(index=i, role=role, built_at=built, variable=name) for i, (role, name) in enumerate((("train", "train"), ("eval", "val")))]
+    record = make_record(sources={"train.py": source}, loaders=loaders)
+    given = sides(record, EvaluationData(loader=1))
+    place = numbered(given)
+    assert place is not None and place.text == "val = make_loader(val_texts, Vocab(val_texts))"

@@ -43,10 +43,10 @@ class Lineage:
         self._known_bound: dict[tuple[str, ast.AST], list[Binding]] = {}
         self._known_set: dict[tuple[str, ast.AST], list[Binding]] = {}
 
-    def of(self, value: ast.expr) -> list[ast.stmt]:
-        """The statements that a value went through, the nearest first."""
+    def of(self, value: ast.expr, through: ast.Call | None = None) -> list[ast.stmt]:
+        """The statements that a value went through, the nearest first; `through` is the call that led into the function around it."""
         self._met: set[tuple[int, Path, tuple[int, ...]]] = set()
-        self._calls: dict[ast.AST, ast.Call] = {}
+        self._calls: dict[ast.AST, ast.Call] = {self.source.function(value): through} if through is not None else {}
         return list(dict.fromkeys(self._value(value, (), 0)))
 
     @contextmanager

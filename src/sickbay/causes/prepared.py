@@ -6,10 +6,9 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sickbay.causes.fixing import Source, called, source_at
+from sickbay.causes.fixing import Source, source_at
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.statement_kinds import (
-    BESIDE,
     CHOOSING,
     COPYING,
     REORDERING,
@@ -18,7 +17,6 @@ from sickbay.causes.statement_kinds import (
     falls_back,
     filters,
     given_names,
-    inside,
     joins,
     neighbour,
     one_of_several,
@@ -105,7 +103,7 @@ def prepared(record: Record, loss: Place | None, target: str) -> Prepared | None
 
 
 def from_loader(record: Record, loader: Loader | None) -> Statements | None:
-    """What a loader's samples went through: from the line that built it."""
+    """What a loader's samples went through: from the line that built it, and the one that asked for it where a function of the script's own did."""
     source = source_at(record, loader.built_at if loader is not None else None)
     if source is None or loader is None or loader.built_at is None:
         return None
@@ -113,8 +111,20 @@ def from_loader(record: Record, loader: Loader | None) -> Statements | None:
         data = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "dataset"), None)
         statement = source.statement(loader.built_at.line)
         if data is not None and statement is not None:
-            return Statements(source, [statement, *Lineage(source).of(data)])
+            asked = _asked_for(source, source.function(call), loader.variable)
+            return Statements(
+                source, [*([asked[0]] if asked is not None else []), statement, *Lineage(source).of(data, asked[1] if asked is not None else None)]
+            )
     return None
+
+
+def _asked_for(source: Source, function: ast.AST, variable: str) -> tuple[ast.stmt, ast.Call] | None:
+    """`val = make_loader(rows)`: the statement and its call of the function that built the loader, if one alone gives it this name."""
+    calls = source.calls(getattr(function, "name", "-"))
+    statements = [
+        (s, c) for c in calls if isinstance(s := source.statement(c.lineno), ast.Assign) and variable in [ast.unparse(t) for t in s.targets]
+    ]
+    return statements[0] if len(statements) == 1 else None
 
 
 def from_call(record: Record, place: Place | None, text: str) -> Statements | None:
@@ -175,17 +185,6 @@ def displaced(found: Prepared | None) -> Place | None:
             return found.place(chosen[0])
     both = [s for s in found.inputs if s in found.targets and isinstance(s, (ast.Return, ast.Assign)) and neighbour(s)]
     return found.place(both[0]) if both else None
-
-
-def made_column(found: Prepared | None, column: int) -> Place | None:
-    """The line that makes one column of the inputs, where columns are put side by side by name."""
-    for statement in found.inputs if found is not None else ():
-        for node in inside(statement):
-            columns = node.args[0] if isinstance(node, ast.Call) and called(node) in BESIDE and node.args else None
-            if isinstance(columns, (ast.List, ast.Tuple)) and column < len(columns.elts) and found is not None:
-                came = [s for s in Lineage(found.source).of(columns.elts[column]) if isinstance(s, ast.Assign)]
-                return found.place(came[0]) if came else None
-    return None
 
 
 def in_order(found: Prepared | None) -> Place | None:
