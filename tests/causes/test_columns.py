@@ -16,10 +16,10 @@ def test_the_line_that_makes_a_column() -> None:
     X = torch.stack([amount, rate], 1)
     loss = loss_fn(model(X[idx]), charged[idx])
     """
-    column = made_column(loss_of(text), 1)
+    column = made_column(loss_of(text), 1, 2)
     place = column.place if column is not None else None
     assert place is not None and place.text == "rate = means(charged)[merchant] * 2" and place.guess
-    assert made_column(loss_of(text), 2) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1) is None
+    assert made_column(loss_of(text), 1, 3) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1, 2) is None
 
 
 TAIL = "loss = loss_fn(model(X[idx]), y[idx])\n"
@@ -35,7 +35,7 @@ TAIL = "loss = loss_fn(model(X[idx]), y[idx])\n"
     ],
 )
 def test_columns_by_name(text: str, line: int, name: str) -> None:
-    column = made_column(loss_of(text + TAIL), 2)
+    column = made_column(loss_of(text + TAIL), 2, 3)
     assert column is not None and (column.place.line, column.name, column.place.guess) == (line, name, True)
     assert any(name in left for left in removed(column.without()))
 
@@ -50,10 +50,10 @@ def test_columns_by_name(text: str, line: int, name: str) -> None:
     ],
 )
 def test_orders_that_the_text_does_not_tell_name_no_column(text: str) -> None:
-    assert made_column(loss_of(text + TAIL), 2) is None
+    assert made_column(loss_of(text + TAIL), 2, 3) is None
 
 
 def test_a_column_that_is_worked_out_is_named_where_its_values_are_made() -> None:
     text = "collected = 0.3 * default\ncolumns = [income, age, np.log1p(collected)]\nX = np.stack(columns, 1)\n"
-    column = made_column(loss_of(text + TAIL), 2)
+    column = made_column(loss_of(text + TAIL), 2, 3)
     assert column is not None and column.place.line == 1 and column.name == "" and column.without() == ""

@@ -8,7 +8,7 @@ import pytest
 
 from causes.followed import sides_of
 from causes.scripts import added
-from sickbay.causes.prepared import sides
+from sickbay.causes.prepared import from_call, sides
 from sickbay.causes.prepared_alike import left_out, numbered, set_up
 from sickbay.facts import EvaluationData, Loader
 from sickbay.nouns import Place
@@ -141,6 +141,21 @@ def test_the_same_name_in_another_loop_or_comprehension_is_something_else() -> N
     found = sides_of(text)
     assert [s.lineno for s in found.trained.statements if isinstance(s, (ast.For, ast.Assign))] == [3, 1]
     assert [s.lineno for s in found.shown.statements] == [1]
+
+
+def test_one_function_called_in_two_ways_in_one_line() -> None:
+    text = "a, b = read(1)\nc, d = read(2)\nx, v = features(a, scale=True), features(c, scale=False)\nfit(x)\ncheck(v)\n"
+    place = set_up(sides_of(text))
+    assert place is not None and place.line == 3
+    alike = set_up(sides_of(text.replace("scale=False", "scale=True")))
+    assert alike is None or alike.line != 3
+
+
+def test_the_model_is_no_part_of_what_it_is_evaluated_on() -> None:
+    text = "class Net(nn.Module):\n    pass\nnet = Net()\nv = load()\nscore(net, v)\n"
+    record = make_record(sources={"train.py": text})
+    found = from_call(record, Place("train.py", 5), "score(net, v)")
+    assert found is not None and [s.lineno for s in found.statements] == [4]
 
 
 BRANCHES = """

@@ -6,10 +6,12 @@ import ast
 from dataclasses import replace
 
 from sickbay.causes.fixing import Function, called, source_at
+from sickbay.causes.guesses import guess
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 
 
+@guess
 def asked_for(record: Record, layer: str, built: Place | None) -> Place | None:
     """`self.decoder = stack(sizes)` of layer "decoder.0", which is built inside `stack`; None if it is not built by a function that is called so once."""
     source = source_at(record, built)

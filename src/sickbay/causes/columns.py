@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from sickbay.causes.fixing import Edit, Source, called, receiver
+from sickbay.causes.guesses import guess
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.prepared import Prepared
 from sickbay.causes.statement_kinds import BESIDE, inside
@@ -54,12 +55,13 @@ class ColumnAt:
         return self.source.diff(self.source.replacing(self.columns, ends[0] + ", ".join(self.source.segment(o) for o in others) + ends[1]))
 
 
-def made_column(found: Prepared | None, column: int) -> ColumnAt | None:
-    """The column of this number, if the inputs went through a line that lists them."""
+@guess
+def made_column(found: Prepared | None, column: int, columns: int) -> ColumnAt | None:
+    """The column of this number, if the inputs went through a line that lists as many as there are."""
     for statement in found.inputs if found is not None else ():
         for node in inside(statement):
             listed = _listed(found.source, _side_by_side(node)) if found is not None else None
-            if found is not None and listed is not None and column < len(_written(listed)):
+            if found is not None and listed is not None and len(_written(listed)) == columns:
                 return ColumnAt(found.source, listed, column)
     return None
 

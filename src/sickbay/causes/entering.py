@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from sickbay.causes.fixing import Function, Source, source_at
+from sickbay.causes.guesses import guess
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.naming import model_name
 from sickbay.causes.prepared import Statements, trained_on
@@ -19,6 +20,7 @@ ORDERS = DRAWING | {"arange"}
 SPLIT = frozenset({"train_test_split"})
 
 
+@guess
 def entered(record: Record) -> Place | None:
     """The split, if arrays are split by a call: only after it are training's mean and spread known. Else the line that makes tensors of the
     values, else the one that makes the values. None where the text does not tell."""

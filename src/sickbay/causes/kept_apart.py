@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from sickbay.causes.guesses import guess
 from sickbay.causes.prepared import Sides
 from sickbay.causes.statement_kinds import (
     COPYING,
@@ -19,6 +20,7 @@ from sickbay.causes.statement_kinds import (
 from sickbay.nouns import Place
 
 
+@guess
 def copied(found: Sides | None) -> Place | None:
     """The line that makes several of one sample before training and evaluation are parted."""
     if found is None:
@@ -37,6 +39,7 @@ def copied(found: Sides | None) -> Place | None:
     return None
 
 
+@guess
 def parted(found: Sides | None) -> Place | None:
     """The line that should have kept them apart: a split that both went through; or the one that gives training the whole, where evaluation alone has a part of it."""
     if found is None:

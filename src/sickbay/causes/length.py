@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sickbay.causes.fixing import called, is_number, source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.causes.written import Written, place_of, written
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -53,6 +54,7 @@ def _counted(record: Record, counts: Collection[int]) -> Written | None:
     return None
 
 
+@guess
 def length_place(record: Record) -> Place | None:
     """That line; else the outermost loop around the training pass, as far as one function shows it."""
     forward = record.facts.timeline.places.get("forward")

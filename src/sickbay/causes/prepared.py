@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sickbay.causes.fixing import Source, source_at
+from sickbay.causes.fixing import Source, called, source_at
+from sickbay.causes.guesses import guess
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.statement_kinds import (
     CHOOSING,
@@ -76,6 +77,7 @@ def guessed(source: Source, statement: ast.stmt) -> Place:
     return replace(source.place(statement.lineno), guess=True)
 
 
+@guess
 def of_head(record: Record, head: Head | None) -> Prepared | None:
     """Of a loss function as the user wrote its call."""
     try:
@@ -89,6 +91,7 @@ def of_head(record: Record, head: Head | None) -> Prepared | None:
     )
 
 
+@guess
 def prepared(record: Record, loss: Place | None, target: str) -> Prepared | None:
     """Of the loss that is called at this line with this target; None if its call is not found there."""
     source = source_at(record, loss)
@@ -133,10 +136,21 @@ def from_call(record: Record, place: Place | None, text: str) -> Statements | No
     for call in source.calls(line=place.line) if source is not None and place is not None else ():
         if source is not None and (source.segment(call) == text or ast.unparse(call) == text):
             lineage = Lineage(source)
-            return Statements(source, list(dict.fromkeys(s for a in call.args for s in lineage.of(a))))
+            given = [lineage.of(a) for a in call.args]
+            return Statements(source, list(dict.fromkeys(s for came in given if not any(_makes_a_model(source, s) for s in came) for s in came)))
     return None
 
 
+def _makes_a_model(source: Source, statement: ast.stmt) -> bool:
+    """`net = Net()`, of a class that is a module, or `nn.Sequential(...)`: what is evaluated, not what it is evaluated on."""
+    made = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(made, ast.Call):
+        return False
+    bases = [ast.unparse(b) for kind in source.defined.get(called(made), ()) if isinstance(kind, ast.ClassDef) for b in kind.bases]
+    return called(made) == "Sequential" or any(b.endswith("Module") for b in bases)
+
+
+@guess
 def trained_on(record: Record) -> Statements | None:
     """What the training data went through."""
     if loader := next((x for x in record.facts.loaders if x.role == "train"), None):
@@ -146,6 +160,7 @@ def trained_on(record: Record) -> Statements | None:
     return Statements(found.source, found.inputs) if found is not None else None
 
 
+@guess
 def evaluated_on(record: Record, data: EvaluationData) -> Statements | None:
     """What an evaluation's data went through: from its loader, the call that names it, or the model's own."""
     if data.loader is not None:
@@ -154,11 +169,13 @@ def evaluated_on(record: Record, data: EvaluationData) -> Statements | None:
     return next((found for place, text in calls[::-1] if (found := from_call(record, place, text)) is not None and found.statements), None)
 
 
+@guess
 def sides(record: Record, data: EvaluationData) -> Sides | None:
     trained, shown = trained_on(record), evaluated_on(record, data)
     return Sides(trained, shown) if trained is not None and shown is not None and trained.source.file == shown.source.file else None
 
 
+@guess
 def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
@@ -173,6 +190,7 @@ def relabelled(found: Prepared | None) -> Place | None:
     return found.place(joined[0]) if joined else None
 
 
+@guess
 def displaced(found: Prepared | None) -> Place | None:
     """The line that puts one of inputs and targets into another order, leaves some of it out or doubles it, and not the other."""
     if found is None:
@@ -187,6 +205,7 @@ def displaced(found: Prepared | None) -> Place | None:
     return found.place(both[0]) if both else None
 
 
+@guess
 def in_order(found: Prepared | None) -> Place | None:
     """The line that takes samples one after the other: a slice, an order that counts up, else the loop over what gives them."""
     if found is None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sickbay.causes.bindings import argument, parameters, root
 from sickbay.causes.fixing import Function, Source, called
+from sickbay.causes.guesses import guess
 from sickbay.causes.prepared import Sides, Statements, guessed
 from sickbay.causes.statement_kinds import alters, calls, given_names, inside, only_loads
 from sickbay.nouns import Place
@@ -45,6 +47,7 @@ class LeftOut:
         return self.source.diff(self.source.after(self.after, line))
 
 
+@guess
 def set_up(found: Sides | None) -> Place | None:
     """What prepares evaluation's data in a way that training's is not; the line after which a step is missing that training's has gone through;
     else the nearest line that prepares what is evaluated and nothing that is trained on."""
@@ -54,15 +57,23 @@ def set_up(found: Sides | None) -> Place | None:
     if (missing := left_out(found)) is not None:
         return missing.place
     own, theirs = _alone(found.shown, found.trained), _alone(found.trained, found.shown)
-    if not own:
+    together = [s for s in found.shown.statements if s in found.trained and _otherwise(source, s)]
+    if not own and not together:
         return None
     other = [s for s in own if _kind(source, s) not in {_kind(source, t) for t in theirs}]
-    chosen = (other or own)[0]
-    if (taken := _branch(source, chosen)) is not None:
+    chosen = (other or together or own)[0]
+    if chosen not in together and (taken := _branch(source, chosen)) is not None:
         return found.shown.place(taken)
     transforms = {n.id for n in inside(chosen) if isinstance(n, ast.Name) and TRANSFORM.search(n.id)}
     changed = [s for s in source.tree.body if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id in transforms]
     return found.shown.place(changed[0] if len(changed) == 1 else chosen)
+
+
+def _otherwise(source: Source, statement: ast.stmt) -> bool:
+    """`x, v = prepare(a, scale=True), prepare(b, scale=False)`: one function, called in two ways in one line."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    calls = [e for e in value.elts if isinstance(e, ast.Call)] if isinstance(value, ast.Tuple) else []
+    return any(called(a) == called(b) and _done(source, ast.walk(a)) != _done(source, ast.walk(b)) for a, b in pairwise(calls))
 
 
 def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
@@ -86,6 +97,7 @@ def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
     return None
 
 
+@guess
 def left_out(found: Sides | None) -> LeftOut | None:
     """What is done to training's data alone, where all that is done to evaluation's is done to training's too."""
     if found is None or not _alone(found.shown, found.trained):
@@ -100,6 +112,7 @@ def left_out(found: Sides | None) -> LeftOut | None:
     return LeftOut(source, theirs[missing], before if before is not None else theirs[missing], called)
 
 
+@guess
 def numbered(found: Sides | None) -> Place | None:
     """The line that gives words or classes their numbers anew for what is evaluated: a vocabulary of its own, or one that a function or constructor makes
     of the rows it is given, each time."""
@@ -127,8 +140,12 @@ def _renamed(one: ast.stmt, other: ast.stmt) -> Iterator[tuple[str, str]]:
 
 def _kind(source: Source, statement: ast.stmt) -> tuple[str, ...]:
     """What is done in a statement, whatever it is done to: calls, sums and products, functions and switches that are handed on."""
+    return _done(source, inside(statement))
+
+
+def _done(source: Source, nodes: Iterable[ast.AST]) -> tuple[str, ...]:
     found: list[str] = []
-    for node in inside(statement):
+    for node in nodes:
         if isinstance(node, ast.Call):
             found.append(called(node))
             found += [f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords if _switch(k)]

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sickbay.causes.fixing import Source, called, keyword, receiver
+from sickbay.causes.guesses import guess
 from sickbay.nouns import Place
 
 
@@ -28,6 +29,7 @@ class Unused:
         return self.source.segment(self.call)
 
 
+@guess
 def thrown_away(source: Source | None, place: Place | None, functions: Collection[str]) -> Unused | None:
     """The only call of one of these functions, around a place, whose result is not used."""
     statement = source.statement(place.line) if source is not None and place is not None else None

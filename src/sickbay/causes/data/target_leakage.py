@@ -77,7 +77,7 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     if generalises(record, probe) == "no":
         return
     certain = f", {100 * c.sealed:.0f} % of them without exception, by values that come with one class only" if sealed else ""
-    column = made_column(prepared(record, probe.place, probe.target), c.column)
+    column = made_column(prepared(record, probe.place, probe.target), c.column, c.columns)
     name = f" (`{column.name}`)" if column is not None and column.name else ""
     yield strong(
         f"column {c.column}{name} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
@@ -99,7 +99,8 @@ def _score(probe: DataProbe, score: float) -> str:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     column = next((int(e.numbers["column"]) for e in evidence if "column" in e.numbers), 0)
     probe = probe_of(record)
-    made = made_column(prepared(record, probe.place, probe.target), column) if probe is not None else None
+    seen = probe.column if probe is not None else None
+    made = made_column(prepared(record, probe.place, probe.target), column, seen.columns) if probe is not None and seen is not None else None
     return mend(
         f"leave {f'`{made.name}`' if made is not None and made.name else f'column {column}'} out unless it is known before the target is; "
         "what the model then scores is what it can do",
