@@ -178,6 +178,20 @@ def test_the_line_of_a_fill_in_place() -> None:
     assert assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place == place_in(source, "normal_")
 
 
+@pytest.mark.parametrize(
+    ("fill", "line"),
+    [
+        ("p.data.uniform_(-bound, bound)", 2),
+        ("p.data.normal_(0, 3)", 3),
+        ("nn.init.uniform_(p, -bound, bound)", 3),
+    ],
+)
+def test_the_line_of_the_formula_that_a_fill_uses(fill: str, line: int) -> None:
+    source = f"def init(p, n):\n    bound = 30 * n ** 0.5\n    {fill}\n"
+    place = assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place
+    assert place is not None and place.line == line and place.guess == (line == 2)
+
+
 def test_the_line_of_a_tensor_of_the_users_own() -> None:
     source = "W1 = torch.randn(100, 100)\nW2 = torch.randn(100, 10)\n"
     record = run(WILD, layers=("W1",), signals=(1.0,), source=source)

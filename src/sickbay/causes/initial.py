@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sickbay.causes.bindings import bound
 from sickbay.causes.by_hand import MAKERS, made_at
 from sickbay.causes.fixing import Source, called, keyword, receiver, source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -116,13 +118,30 @@ def signal(chosen: Sequence[Start]) -> float | None:
 def init_place(record: Record, weight: Weight) -> Place | None:
     """The line that gave the weight its values, as far as it can be found; else the line that made its layer."""
     if weight.set_by_user and weight.set_at is not None:
-        return weight.set_at
+        return _worked_out(record, weight.set_at) or weight.set_at
     if not weight.layer_kind and (made := made_at(record)) is not None:
         return made
     for find in (_assigned, _filled):
         if (place := find(record, weight)) is not None:
-            return place
+            return _worked_out(record, place) or place
     return weight.built_at or weight.set_at
+
+
+@guess
+def _worked_out(record: Record, place: Place) -> Place | None:
+    """`bound = (6 / n) ** 0.5 / 30` before `w.uniform_(-bound, bound)`: the line of the formula, if there is one in the same function."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None else None
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if source is None or statement is None or not isinstance(call, ast.Call) or called(call) not in DRAWS or not isinstance(call.func, ast.Attribute):
+        return None
+    if ast.unparse(call.func.value).endswith("init"):  # the fix is made in this very call
+        return None
+    names = {n.id for a in (*call.args, *(k.value for k in call.keywords)) for n in ast.walk(a) if isinstance(n, ast.Name)}
+    formulas = [
+        s for name in names for s, value, _ in bound(name, source.function(statement)) if s is not None and isinstance(value, (ast.BinOp, ast.IfExp))
+    ]
+    return replace(source.place(formulas[0].lineno), guess=True) if len(formulas) == 1 else None
 
 
 def _one(places: list[Place]) -> Place | None:

@@ -42,3 +42,19 @@ def thrown_away(source: Source | None, place: Place | None, functions: Collectio
             changed = call.args[0] if call.args else receiver(call)
             found += [Unused(source, call, changed.id)] if isinstance(changed, ast.Name) else []
     return found[0] if len(found) == 1 else None
+
+
+@guess
+def result_dropped(source: Source | None, place: Place | None) -> ast.Expr | None:
+    """`restore(model, path)` as a statement, where the function around the place returns what it made: the only call of it."""
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    function = source.function(statement) if source is not None and statement is not None else None
+    if (
+        source is None
+        or not isinstance(function, ast.FunctionDef)
+        or not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function))
+    ):
+        return None
+    calls = source.calls(function.name)
+    around = source.statement(calls[0].lineno) if len(calls) == 1 else None
+    return around if isinstance(around, ast.Expr) and around.value is calls[0] else None
