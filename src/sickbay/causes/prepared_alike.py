@@ -72,8 +72,8 @@ def set_up(found: Sides | None) -> Place | None:
 def _otherwise(source: Source, statement: ast.stmt) -> bool:
     """`x, v = prepare(a, scale=True), prepare(b, scale=False)`: one function, called in two ways in one line."""
     value = statement.value if isinstance(statement, ast.Assign) else None
-    calls = [e for e in value.elts if isinstance(e, ast.Call)] if isinstance(value, ast.Tuple) else []
-    return any(called(a) == called(b) and _done(source, ast.walk(a)) != _done(source, ast.walk(b)) for a, b in pairwise(calls))
+    made = [e for e in value.elts if isinstance(e, ast.Call)] if isinstance(value, ast.Tuple) else []
+    return any(called(a) == called(b) and _done(source, ast.walk(a)) != _done(source, ast.walk(b)) for a, b in pairwise(made))
 
 
 def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
