@@ -84,6 +84,14 @@ def test_weights_are_written_where_the_loss_is_made(line: str, head: Head, new: 
     assert added(s.fix.diff) == ([new] if new is not None else [])
 
 
+def test_weights_that_do_not_help_are_named_where_they_are_worked_out() -> None:
+    source = "counts = torch.bincount(y)\nweights = counts / counts.sum()\nloss_fn = nn.CrossEntropyLoss(weight=weights)\n"
+    head = Head(function="cross_entropy", module="CrossEntropyLoss", called_at=Place("train.py", 3))
+    record = with_facts(replace(imbalanced((950, 50), (1.0, 0.0)), sources={"train.py": source}), losses=(Loss(index=0, heads=(head,)),))
+    s = assert_suspects(record, "class-imbalance")
+    assert s.place is not None and s.place.line == 2 and s.place.guess and "do not" in s.fix.text
+
+
 ITEM = Place("/x/train.py", 12, None, "def __getitem__(self, i):")
 SOURCE = "loader = DataLoader(Pictures(), batch_size=8, shuffle=True)\n"
 BUILT = Place("/x/train.py", 1, None, SOURCE.strip())

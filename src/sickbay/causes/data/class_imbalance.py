@@ -34,8 +34,12 @@ import numpy as np
 
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import Source, keyword, mend, source_at
+from sickbay.causes.guesses import guess
+from sickbay.causes.lineage import Lineage
 from sickbay.causes.predicted import last_shares
+from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
+from sickbay.causes.statement_kinds import given_names, named_in
 from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -95,9 +99,19 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _loss_place(record: Record) -> Place | None:
-    """Where weights belong: the line that builds the loss, or calls it."""
+    """Where weights belong: the line that works them out, if there is one; else the one that builds the loss, or calls it."""
     head, found = _head(record), _loss_call(record)
+    if found is not None and (made := _weights_at(*found)) is not None:
+        return made
     return found[0].place(found[1].lineno) if found is not None else head.called_at if head is not None else None
+
+
+@guess
+def _weights_at(source: Source, call: ast.Call) -> Place | None:
+    """`weights = counts / counts.sum()` of `nn.CrossEntropyLoss(weight=weights)`: there are weights, and they do not help."""
+    given = [k.value for name in TAKES if (k := keyword(call, name)) is not None]
+    made = [s for value in given for s in Lineage(source).of(value) if given_names(s) & named_in(value)]
+    return guessed(source, made[-1]) if made else None  # the first of several steps
 
 
 def _head(record: Record) -> Head | None:
@@ -142,6 +156,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         weights = f"torch.tensor([{', '.join(f'{1 / (len(share) * max(float(s), 1e-9)):.2g}' for s in share)}])"
     else:
         return mend(text, "", "WeightedRandomSampler(1 / counts[labels], len(labels))")
+    if call is not None and any(keyword(call[1], n) is not None for n in TAKES):
+        text = "weight the rare classes up, by 1 / their share; the weights that the loss is given do not"
     fits = call is not None and keyword(call[1], name) is None and head is not None and head.function in TAKES[name]
     diff = call[0].diff(call[0].giving(call[1], name, weights)) if call is not None and fits else ""
     return mend(text, diff, f"criterion = nn.{loss}({name}={weights})", "consent")
