@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
-from sickbay.facts import Timeline
+from sickbay.facts import Loader, Run, Timeline
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
@@ -64,3 +64,13 @@ def test_the_place_is_where_the_length_is_written_else_the_loop(loop: str, line:
     )
     place = assert_suspects(record, "overfitting").place
     assert place is not None and place.line == line and place.guess == ("few" in loop)
+
+
+@pytest.mark.parametrize(("steps", "line"), [(400, 1), (40, None)])
+def test_samples_that_came_a_hundred_times_are_too_few(steps: int, line: int | None) -> None:
+    source = "max_train_samples = 32\n" + LOOP.replace("range(10)", "range(few)")
+    facts = {"loaders": [Loader(index=0, role="train", batch_size=8, samples=32)], "run": Run(steps=steps, backwards=steps)}
+    series = {"loss/train": falling(0.7, 0.01, 400), "loss/eval": (EVALS, turned(0.5, 1.2))}
+    s = assert_suspects(make_record(series=series, **facts, **loop_facts(source)), "overfitting")
+    assert (s.place.line if s.place is not None else None) == line
+    assert ("how many samples there are is set at train.py:1" in s.evidence[0].text) == (line == 1)

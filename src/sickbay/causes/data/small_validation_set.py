@@ -28,18 +28,17 @@ Hold out more (a few hundred samples, a tenth of the data), or cross-validate; g
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evaluated import VALIDATION, evaluations, split_at, where
+from sickbay.causes.evaluated import VALIDATION, evaluations, split_at, training_rows, where
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend, sources
-from sickbay.causes.naming import named_numbers
+from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
+from sickbay.causes.written import named_like
 from sickbay.facts import Evaluation
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
@@ -59,8 +58,6 @@ MOST_ANSWERS = 4
 MOVES = 3
 """Times that the score must have changed in the later two thirds of the evaluations: one that stands still does not mislead."""
 ERRORS = 2.0
-LONGEST = 40
-"""Characters of a name."""
 CHOICE = re.compile(
     r"\b(?:if|while)\b[^\n]*[<>][^\n]*\bbest|\bbest\w*\s*=\s*(?:max|min)\s*\(|\bpatience\b|EarlyStopping|ReduceLROnPlateau|ModelCheckpoint|load_best_model",
     re.IGNORECASE,
@@ -85,7 +82,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
         evaluation = known.get(index(series))
         if evaluation is None or not HANDFUL < evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
             continue
-        rows = _training_rows(record)
+        rows = training_rows(record)
         if rows >= SPARED * evaluation.samples and (numbers := _by_chance(series, evaluation.samples)) is not None:
             best, usual, error = numbers
             yield strong(
@@ -100,7 +97,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _a_handful(record: Record) -> Iterator[Evidence]:
-    rows = _training_rows(record)
+    rows = training_rows(record)
     for evaluation in record.facts.evaluations:
         few = 1 <= evaluation.samples <= HANDFUL and evaluation.passes >= CHOICES
         if few and rows >= SPARED * evaluation.samples and not _larger(record, evaluation) and _one_answer_each(record):
@@ -134,37 +131,13 @@ def _larger(record: Record, evaluation: Evaluation) -> bool:
     return any(e.samples > SMALL and e.passes >= evaluation.passes > 1 for e in record.facts.evaluations)
 
 
-def _training_rows(record: Record) -> int:
-    loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
-    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
-
-
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
     if (split := split_at(record)) is not None:
         return split
-    if (number := _size_at(record, evaluation.samples)) is not None:
+    if (number := named_like(record, evaluation.samples, VALIDATION)) is not None:
         return number
     data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
-
-
-def _size_at(record: Record, samples: int) -> Place | None:
-    """The only line that gives this very number to something that is called after validation."""
-    found = {
-        (source, number.lineno)
-        for source in sources(record)
-        for name in {n for node in ast.walk(source.tree) for n in _names(node) if VALIDATION.search(n.replace("_", " "))}
-        for number in named_numbers(source, name)
-        if number.value == samples
-    }
-    source, line = found.pop() if len(found) == 1 else (None, 0)
-    return source.place(line) if source is not None else None
-
-
-def _names(node: ast.AST) -> list[str]:
-    """The names that a part of the text mentions: of variables, attributes, arguments, keys and options."""
-    given = [getattr(node, field, None) for field in ("id", "attr", "arg", "value")]
-    return [g.lstrip("-").replace("-", "_") for g in given if isinstance(g, str) and len(g) < LONGEST]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
