@@ -237,3 +237,9 @@ for step in range(300):
 def test_a_generator_that_is_seeded_in_every_call_is_pointed_at() -> None:
     suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200, sources={"train.py": SEEDED}), "repeated-batches")
     assert suspicion.place is not None and suspicion.place.line == 2
+
+
+def test_the_loader_is_named_as_the_script_does() -> None:
+    record = repeated(in_a_row=199, again=199, epochs=200, iterated_at=Place("train.py", 2))
+    record = replace(record, sources={"train.py": "for step in range(200):\n    xb, yb = next(iter(train_loader))\n"})
+    assert "    for xb, yb in train_loader:" in assert_suspects(record, "repeated-batches").fix.diff
