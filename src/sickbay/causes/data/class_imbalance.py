@@ -27,20 +27,15 @@ Weights in the loss (`CrossEntropyLoss(weight=...)`, `pos_weight`), a balanced s
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import Source, keyword, mend, source_at
-from sickbay.causes.guesses import guess
-from sickbay.causes.lineage import Lineage
+from sickbay.causes.fixing import keyword, mend
+from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
-from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
-from sickbay.causes.statement_kinds import given_names, named_in
-from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -57,8 +52,6 @@ MARGIN = 0.02
 PIXELS = 0.005
 """...of pixels: of a few hundred thousand, this many are a thousand or more."""
 MOST_CLASSES = 10
-TAKES = {"pos_weight": ("binary_cross_entropy_with_logits",), "weight": ("cross_entropy", "nll_loss")}
-"""Which loss functions take which kind of weight."""
 LOOKS = 3
 """Batches whose pixels were counted."""
 
@@ -90,42 +83,12 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield strong(
                 f"class {common} has {100 * share[common]:.0f} % of the {noun} and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
                 f"the others have {100 * rare:.1f} % of the {noun} and {100 * others:.2g} % of the predictions",
-                _loss_place(record) or place,
+                loss_place(record) or place,
                 common=float(share[common]),
                 predicted=float(predicted[common]),
             )
             yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
         return
-
-
-def _loss_place(record: Record) -> Place | None:
-    """Where weights belong: the line that works them out, if there is one; else the one that builds the loss, or calls it."""
-    head, found = _head(record), _loss_call(record)
-    if found is not None and (made := _weights_at(*found)) is not None:
-        return made
-    return found[0].place(found[1].lineno) if found is not None else head.called_at if head is not None else None
-
-
-@guess
-def _weights_at(source: Source, call: ast.Call) -> Place | None:
-    """`weights = counts / counts.sum()` of `nn.CrossEntropyLoss(weight=weights)`: there are weights, and they do not help."""
-    given = [k.value for name in TAKES if (k := keyword(call, name)) is not None]
-    made = [s for value in given for s in Lineage(source).of(value) if given_names(s) & named_in(value)]
-    return guessed(source, made[-1]) if made else None  # the first of several steps
-
-
-def _head(record: Record) -> Head | None:
-    return next((h for loss in record.facts.losses for h in loss.heads), None)
-
-
-def _loss_call(record: Record) -> tuple[Source, ast.Call] | None:
-    """The call that builds the loss, else the function's own where it is called."""
-    head = _head(record)
-    source = source_at(record, head.called_at) if head is not None else None
-    if source is None or head is None or head.called_at is None:
-        return None
-    built = source.calls(head.module) if head.module else source.calls(head.function, line=head.called_at.line)
-    return (source, built[0]) if len(built) == 1 else None
 
 
 def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | None:
@@ -142,7 +105,7 @@ def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | Non
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    head, call, found = _head(record), _loss_call(record), _labels(record)
+    head, call, found = first_head(record), loss_call(record), _labels(record)
     share = found[0] if found is not None else np.ones(1)
     if found is not None and found[1] == "pixels":
         text = "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at pixel accuracy"
@@ -156,7 +119,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         weights = f"torch.tensor([{', '.join(f'{1 / (len(share) * max(float(s), 1e-9)):.2g}' for s in share)}])"
     else:
         return mend(text, "", "WeightedRandomSampler(1 / counts[labels], len(labels))")
-    if call is not None and any(keyword(call[1], n) is not None for n in TAKES):
+    if call is not None and weighted(call[1]):
         text = "weight the rare classes up, by 1 / their share; the weights that the loss is given do not"
     fits = call is not None and keyword(call[1], name) is None and head is not None and head.function in TAKES[name]
     diff = call[0].diff(call[0].giving(call[1], name, weights)) if call is not None and fits else ""
