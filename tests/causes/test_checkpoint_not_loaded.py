@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from causes.scripts import added
 from sickbay.facts import CheckpointRead, StateLoad
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
@@ -69,3 +71,23 @@ def test_the_prefix_is_named() -> None:
     assert suspicion.place == place_in(SOURCE, "load_state_dict")
     names = {"missing": ("backbone.conv.weight",), "unexpected": ("conv.weight",)}
     assert '"backbone." + k' in assert_suspects(run([load(**NOTHING | names)]), "checkpoint-not-loaded").fix.diff
+
+
+COPY = """\
+def restore(model, path):
+    model = copy.deepcopy(model)
+    model.load_state_dict(torch.load(path))
+    return model
+
+restore(net, "a.pt")
+"""
+
+
+def test_a_model_that_is_given_back_and_not_kept() -> None:
+    at = place_in(COPY, "load_state_dict")
+    record = replace(run([load(trained=False, place=at)], [read(place=at)]), sources={"train.py": COPY})
+    s = assert_suspects(record, "checkpoint-not-loaded")
+    assert s.place is not None and s.place.line == 6 and "train.py:6 gives back is not kept" in s.evidence[0].text
+    assert added(s.fix.diff) == ['net = restore(net, "a.pt")']
+    kept = replace(record, sources={"train.py": COPY.replace("restore(net", "other = restore(net")})
+    assert assert_suspects(kept, "checkpoint-not-loaded").place == at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from causes.scripts import added
@@ -179,6 +180,37 @@ def test_the_layer_is_made_for_what_it_is_given() -> None:
     assert "layer fc (Linear(in_features=256" in s.evidence[0].text and "expects 256 features and is given 400" in s.evidence[0].text
     assert "from flatten at train.py:12" in s.evidence[0].text and s.place is not None and s.place.line == 9
     assert added(s.fix.diff) == ["        self.fc = nn.Linear(400, 10)"]
+
+
+def test_the_batch_stays_first() -> None:
+    view = SOURCE.replace("torch.sigmoid(", "x.view(-1, 48) + torch.sigmoid(", 1)
+    record = crashed("Expected input batch_size (128) to match target batch_size (16).", kind="ValueError", reshaped_at=place_in(view, "x.view"))
+    fix = assert_suspects(replace(record, sources={"train.py": view}), "shape-mismatch").fix
+    assert ["x.flatten(1)" in line for line in added(fix.diff)] == [True]
+
+
+STACKED = """\
+def stack(sizes):
+    return nn.Sequential(*[nn.Linear(a, b) for a, b in pairwise(sizes)])
+
+class Net(nn.Module):
+    def __init__(self, down):
+        self.encoder = stack(down)
+        self.decoder = stack([8, *down[::-1]])
+
+loss = mse(net(x), x)
+"""
+
+
+def test_a_layer_that_a_function_makes_is_mended_where_it_is_asked_for() -> None:
+    crash = linear().facts.crash
+    assert crash is not None
+    stacked = replace(crash, layer="decoder.0", layer_built_at=Place("train.py", 2), place=Place("train.py", 9))
+    record = make_record(run=Run(exit=1), crash=stacked, sources={"train.py": STACKED})
+    place = assert_suspects(record, "shape-mismatch").place
+    assert place is not None and place.text == "self.decoder = stack([8, *down[::-1]])" and place.guess
+    twice = make_record(run=Run(exit=1), crash=replace(stacked, layer="layers.0"), sources={"train.py": STACKED})
+    assert assert_suspects(twice, "shape-mismatch").place == Place("train.py", 2)
 
 
 # -- types and devices ----------------------------------------------------------------------------------------------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from sickbay.facts import Batches, EvaluationData, LabelOrder, Loader, Randomness, Run
+from causes.scripts import added
+from sickbay.facts import Batches, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 
@@ -54,6 +57,41 @@ def test_weights_are_in_the_fix() -> None:
     assert "pos_weight=torch.tensor(47.1)" in assert_suspects(pixels((0.979, 0.0208), (1.0, 0.0)), "class-imbalance").fix.diff
 
 
+@pytest.mark.parametrize(
+    ("line", "head", "new"),
+    [
+        (
+            "loss_fn = nn.CrossEntropyLoss()",
+            Head(function="cross_entropy", module="CrossEntropyLoss"),
+            "loss_fn = nn.CrossEntropyLoss(weight=torch.tensor([0.53, 10]))",
+        ),
+        ("loss = F.cross_entropy(net(x), y)", Head(function="cross_entropy"), "loss = F.cross_entropy(net(x), y, weight=torch.tensor([0.53, 10]))"),
+        (
+            "loss_fn = nn.BCEWithLogitsLoss(reduction='mean')",
+            Head(function="binary_cross_entropy_with_logits", module="BCEWithLogitsLoss"),
+            "loss_fn = nn.BCEWithLogitsLoss(reduction='mean', pos_weight=torch.tensor(19.0))",
+        ),
+        ("loss_fn = nn.CrossEntropyLoss(weight=w)", Head(function="cross_entropy", module="CrossEntropyLoss"), None),
+        ("loss = mine(net(x), y)", Head(function="cross_entropy"), None),
+    ],
+)
+def test_weights_are_written_where_the_loss_is_made(line: str, head: Head, new: str | None) -> None:
+    at = Place("train.py", 1)
+    record = replace(imbalanced((950, 50), (1.0, 0.0)), sources={"train.py": f"{line}\n"})
+    record = with_facts(record, losses=(Loss(index=0, heads=(replace(head, called_at=at),)),))
+    s = assert_suspects(record, "class-imbalance")
+    assert s.place is not None and s.place.line == 1
+    assert added(s.fix.diff) == ([new] if new is not None else [])
+
+
+def test_weights_that_do_not_help_are_named_where_they_are_worked_out() -> None:
+    source = "counts = torch.bincount(y)\nweights = counts / counts.sum()\nloss_fn = nn.CrossEntropyLoss(weight=weights)\n"
+    head = Head(function="cross_entropy", module="CrossEntropyLoss", called_at=Place("train.py", 3))
+    record = with_facts(replace(imbalanced((950, 50), (1.0, 0.0)), sources={"train.py": source}), losses=(Loss(index=0, heads=(head,)),))
+    s = assert_suspects(record, "class-imbalance")
+    assert s.place is not None and s.place.line == 2 and s.place.guess and "do not" in s.fix.text
+
+
 ITEM = Place("/x/train.py", 12, None, "def __getitem__(self, i):")
 SOURCE = "loader = DataLoader(Pictures(), batch_size=8, shuffle=True)\n"
 BUILT = Place("/x/train.py", 1, None, SOURCE.strip())
@@ -91,6 +129,36 @@ def test_workers_are_added() -> None:
     suspicion = assert_suspects(waiting(0.09, 0.1), "input-bound")
     assert suspicion.place == ITEM
     assert "+loader = DataLoader(Pictures(), batch_size=8, shuffle=True, num_workers=4)" in suspicion.fix.diff.replace("+ ", "+")
+
+
+SLOW = """\
+def warp(picture):
+    for row in picture:
+        move(row)
+
+def turned(picture):
+    return warp(picture)
+
+class Pictures(Dataset):
+    def __getitem__(self, i):
+        return turned(self.files[i])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (SLOW, 1),
+        (SLOW.replace("return turned(self.files[i])", "return [turned(f) for f in self.files[i]]"), 9),
+        (SLOW.replace("for row in picture:", "if picture:"), 9),
+    ],
+)
+def test_the_function_with_the_loop_is_named(text: str, line: int) -> None:
+    item = Place("/x/data.py", 9)
+    record = waiting(0.09, 0.1, item_at=item)
+    suspicion = assert_suspects(replace(record, sources={**record.sources, "/x/data.py": text}), "input-bound")
+    assert suspicion.place is not None and suspicion.place.line == line and suspicion.place.guess == (line == 1)
+    assert ("probably by a loop in the function at data.py:1" in suspicion.evidence[0].text) == (line == 1)
 
 
 def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:
@@ -169,3 +237,9 @@ for step in range(300):
 def test_a_generator_that_is_seeded_in_every_call_is_pointed_at() -> None:
     suspicion = assert_suspects(drawn_by_hand(trained=24, evaluated=200, sources={"train.py": SEEDED}), "repeated-batches")
     assert suspicion.place is not None and suspicion.place.line == 2
+
+
+def test_the_loader_is_named_as_the_script_does() -> None:
+    record = repeated(in_a_row=199, again=199, epochs=200, iterated_at=Place("train.py", 2))
+    record = replace(record, sources={"train.py": "for step in range(200):\n    xb, yb = next(iter(train_loader))\n"})
+    assert "    for xb, yb in train_loader:" in assert_suspects(record, "repeated-batches").fix.diff

@@ -66,6 +66,9 @@ def test_a_large_front_without_a_known_cut_is_likely() -> None:
         ("tensor", "loss = torch.tensor(total, requires_grad=True)", "loss = total"),
         ("item", "total = torch.tensor(sum(v.item() for v in parts), requires_grad=True)", "total = sum(v for v in parts)"),
         ("item", "total = loss.item() + penalty", "total = loss + penalty"),
+        ("tolist", "kept = torch.tensor([m[0].tolist() for m in memory])", "kept = torch.stack([m[0] for m in memory])"),
+        ("item", "kept = torch.tensor([m.item() for m in memory])", "kept = torch.stack([m for m in memory])"),
+        ("index_add", "sums.data.index_add_(0, where, messages)", "sums.index_add_(0, where, messages)"),
     ],
 )
 def test_the_fix_removes_the_cut(op: str, line: str, fixed: str) -> None:

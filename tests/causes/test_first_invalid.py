@@ -175,3 +175,11 @@ def test_the_operation_behind_a_mask_is_named() -> None:
 def test_forward_passes_left_out_behind_a_check_are_likely() -> None:
     suspicion = assert_suspects(masked(left_out=(replace(SKIPPED, op="forward", origin="unknown"),), source=GUARDED), "masked-nan", "likely")
     assert suspicion.place is not None and suspicion.place.line == 3
+
+
+def test_what_hides_it_is_left_and_what_makes_it_is_mended() -> None:
+    text = "def rate(level):\n    return torch.log(level)\nloss = torch.nan_to_num(rate(x)).mean()\n"
+    mask = replace(REPLACED, place=Place("train.py", 3), origin="operation", origin_op="log", origin_at=Place("train.py", 2))
+    s = assert_suspects(masked(mask, source=text), "masked-nan")
+    assert s.place is not None and s.place.line == 3 and "mend log at train.py:2" in s.fix.text
+    assert added(s.fix.diff) == ["    return torch.log(level + 1e-8)"]

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
+from sickbay.causes.initial import rescaled
 from sickbay.conclude import diagnose
 from sickbay.facts import FirstLoss, Head, LinearMap, Loss, Op, Parameter, Run, Values, Weight
+from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
 
@@ -189,6 +192,20 @@ def test_the_line_of_a_fill_in_place() -> None:
     assert assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place == place_in(source, "normal_")
 
 
+@pytest.mark.parametrize(
+    ("fill", "line"),
+    [
+        ("p.data.uniform_(-bound, bound)", 2),
+        ("p.data.normal_(0, 3)", 3),
+        ("nn.init.uniform_(p, -bound, bound)", 3),
+    ],
+)
+def test_the_line_of_the_formula_that_a_fill_uses(fill: str, line: int) -> None:
+    source = f"def init(p, n):\n    bound = 30 * n ** 0.5\n    {fill}\n"
+    place = assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place
+    assert place is not None and place.line == line and place.guess == (line == 2)
+
+
 def test_the_line_of_a_tensor_of_the_users_own() -> None:
     source = "W1 = torch.randn(100, 100)\nW2 = torch.randn(100, 10)\n"
     record = run(WILD, layers=("W1",), signals=(1.0,), source=source)
@@ -211,3 +228,18 @@ def test_what_follows_from_it_is_folded() -> None:
     record = run(FLAT, {"rms": 0.001}, signals=(1e-2, 1e-4, 1e-6, 1e-8), gradients=1e-9)
     causes = [s.cause for s in diagnose(record).causes]
     assert causes[0] == "init-too-small" and not {"lr-too-low", "vanishing-gradient"} & set(causes)
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("w = torch.zeros(n, m, requires_grad=True)", "w = (torch.randn(n, m) / n ** 0.5).requires_grad_()"),
+        ("w = nn.Parameter(torch.zeros(a.rank, b))", "w = nn.Parameter(torch.randn(a.rank, b) / a.rank ** 0.5)"),
+        ("w = torch.ones(2 * n, m, device=d)", "w = torch.randn(2 * n, m, device=d) / (2 * n) ** 0.5"),
+        ("w = torch.zeros(n)", None),
+        ("w = torch.randn(n, m) * 0.1", None),
+    ],
+)
+def test_matrices_are_drawn_by_the_number_of_their_inputs(line: str, new: str | None) -> None:
+    record = make_record(sources={"train.py": f"{line}\n"})
+    assert added(rescaled(record, Place("train.py", 1))) == ([new] if new is not None else [])

@@ -10,6 +10,7 @@ import pytest
 
 from causes.scripts import added
 from sickbay.facts import Loss, Op
+from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
 
@@ -97,3 +98,35 @@ def test_biases_of_the_scripts_own_are_pointed_at(line: str, found: bool) -> Non
 def test_the_fix_replaces_the_sigmoid() -> None:
     diff = assert_suspects(depths(np.geomspace(1e-7, 0.5, 8)), "vanishing-gradient").fix.diff
     assert added(diff) == ["net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))"]
+
+
+GATED = """\
+class Block(nn.Module):
+    def forward(self, x):
+        return self.mix(torch.tanh(self.a(x)) * torch.sigmoid(self.b(x)))
+
+class Net(nn.Module):
+    def forward(self, h):
+        for block in self.blocks:
+            h = block(h)
+        return self.out(h)
+"""
+
+
+def gated(source: str) -> Record:
+    families = {"grad_norm": {f"{x}.weight": column(g) for x, g in zip(LAYERS, np.geomspace(1e-7, 0.5, 8), strict=True)}}
+    ops = tuple(Op(name="tanh", place=Place("train.py", 3)) for _ in range(6))
+    facts = {"losses": [Loss(index=0, activations=ops)], "sources": {"train.py": source}}
+    return make_record(series={"loss/train": FLAT}, families=families, **facts, **model_facts(*LAYERS))
+
+
+def test_gates_need_a_way_around_them() -> None:
+    s = assert_suspects(gated(GATED), "vanishing-gradient")
+    assert s.place is not None and s.place.text == "h = block(h)" and s.place.guess
+    assert added(s.fix.diff) == ["            h = h + block(h)"]
+
+
+@pytest.mark.parametrize("change", [("h = block(h)", "h = h + block(h)"), (" * torch.sigmoid(self.b(x))", "")])
+def test_other_activations_are_named_themselves(change: tuple[str, str]) -> None:
+    s = assert_suspects(gated(GATED.replace(*change)), "vanishing-gradient")
+    assert s.place is not None and s.place.line == 3 and not s.place.guess

@@ -157,6 +157,19 @@ class TestWrongLossForTask(CauseTestCase):
         )
 
 
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("loss = F.binary_cross_entropy_with_logits(net(x), x)\n", "loss = F.mse_loss(net(x), x)"),
+        ("loss_fn = nn.BCEWithLogitsLoss()\nloss = loss_fn(net(x), x)\n", "loss_fn = nn.MSELoss()"),
+    ],
+)
+def test_quantities_under_a_loss_for_yes_and_no(text: str, new: str) -> None:
+    record = classified(text, function="binary_cross_entropy_with_logits", target=Values(count=99, minimum=-3.1, maximum=6.5))
+    fix = assert_suspects(record, "wrong-loss-for-task").fix
+    assert "quantities" in fix.text and added(fix.diff) == [new]
+
+
 def test_class_numbers_are_names_if_the_script_or_the_data_say_so() -> None:
     for record in (classified(CLASSES), classified(order=NAMES), classified(CLASSES, order=NAMES)):
         assert_suspects(record, "wrong-loss-for-task", "likely")
@@ -232,3 +245,22 @@ def test_a_line_that_makes_the_hidden_activations_too_is_not_taken_out() -> None
     record = with_facts(record, losses=(replace(loss, activations=(used, used, used)),))
     fix = assert_suspects(record, "activation-on-output").fix
     assert fix.safety == "advice" and "torch.relu(linear(x))" not in fix.diff and "last layer only" in fix.text
+
+
+@pytest.mark.parametrize(
+    ("source", "inside"),
+    [
+        (
+            "class Q(nn.Module):\n    def forward(self, x):\n        return F.relu(self.out(x))\nq = Q()\n",
+            False,
+        ),  # a net that is called twice in a step
+        ("class Q(nn.Module):\n    def forward(self, x):\n        return F.relu(self.out(x))\nq = [Q() for _ in range(3)]\n", True),
+        ("class Q(nn.Module):\n    def forward(self, x):\n        return F.relu(self.out(x))\na, b = Q(), Q()\n", True),
+    ],
+)
+def test_the_last_line_of_a_net_is_no_hidden_one(source: str, inside: bool) -> None:
+    record = activated("mse_loss", "relu", (0, float("inf")), source=source, text="return F.relu(self.out(x))")
+    (loss,) = record.facts.losses
+    used = loss.heads[0].fed_by[0]
+    fix = assert_suspects(with_facts(record, losses=(replace(loss, activations=(used, used)),)), "activation-on-output").fix
+    assert added(fix.diff) == ([] if inside else ["        return self.out(x)"])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
 from sickbay.facts import LinearMap, Loss
@@ -69,3 +70,22 @@ def test_one_widening_pair_without_any_activation() -> None:
     pair = link("q"), link("up", "~", outputs=128), link("down", "up", 128)
     assert_suspects(run(*pair), "missing-nonlinearity", "likely")
     assert_silent(run(*pair, losses=falling(2.0, 0.3, STEPS)), "missing-nonlinearity")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("torch.relu(x)", True),
+        ("x.tanh()", True),
+        ("self.act(x)", True),
+        ("F.relu(x, inplace=True)", False),
+        ("x.relu_()", False),
+        ("print(x)", False),
+    ],
+)
+def test_an_activation_whose_result_is_thrown_away_is_named(line: str, found: bool) -> None:
+    source = SOURCE.replace("        return", f"        {line}\n        return")
+    first = link("first.weight", place=place_in(source, "self.first", layer="first"))
+    s = assert_suspects(run(first, link("second.weight", "first.weight"), source=source), "missing-nonlinearity", "proven")
+    assert s.place is not None and s.place.line == (4 if found else 3) and s.place.layer == "first"
+    assert added(s.fix.diff) == [f"        x = {line}" if found else "        x = torch.relu(self.first(x))"]

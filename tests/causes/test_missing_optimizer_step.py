@@ -67,3 +67,39 @@ def test_the_wrong_optimizer() -> None:
     record = make_record(run=replace(RUN, steps=120), **facts, **model_facts("a", moved=False, optimizer=1))
     diff = assert_suspects(record, "missing-optimizer-step").fix.diff
     assert added(diff) == ["        optimizer.step()"]
+
+
+TWO = """\
+def train_step(x, y, encoder_opt, decoder_opt):
+    decoder_opt.zero_grad()
+    loss = F.cross_entropy(decoder(encoder(x)), y)
+    loss.backward()
+    encoder_opt.step()
+    encoder_opt.step()
+    return loss.item()
+"""
+
+
+def two(source: str) -> Record:
+    encoder = Optimizer(index=0, kind="Adam", steps=200, variable="encoder_opt", stepped_at=at("encoder_opt.step()", source))
+    decoder = Optimizer(index=1, kind="Adam", variable="decoder_opt", zeroed_at=at("decoder_opt.zero_grad()", source), parameters=("a.weight",))
+    losses = [Loss(index=0, backward_at=at(".backward()", source), backwards=100, optimizers=(0,))]
+    run = replace(RUN, steps=200)
+    facts = model_facts("a", moved=False, optimizer=1)
+    return make_record(run=run, sources={"train.py": source}, optimizers=[encoder, decoder], losses=losses, **facts)
+
+
+def test_a_step_that_stands_twice_was_meant_for_the_other_optimizer() -> None:
+    s = assert_suspects(two(TWO), "missing-optimizer-step")
+    assert s.place is not None and s.place.line == 6
+    assert added(s.fix.diff) == ["    decoder_opt.step()"] and removed(s.fix.diff) == ["    encoder_opt.step()"]
+
+
+def test_steps_of_two_branches_or_two_losses_are_not_in_a_row() -> None:
+    branches = TWO.replace(
+        "    encoder_opt.step()\n    encoder_opt.step()\n", "    if x:\n        encoder_opt.step()\n    else:\n        encoder_opt.step()\n"
+    )
+    losses = TWO.replace("    encoder_opt.step()\n    encoder", "    encoder_opt.step()\n    other(x).backward()\n    encoder")
+    for source in (losses, branches):
+        s = assert_suspects(two(source), "missing-optimizer-step")
+        assert s.place is not None and s.place.line == 4

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
 from sickbay.conclude import diagnose
-from sickbay.facts import Head, Layer, Loss, Model, Optimizer, Parameter
-from sickbay.record.reader import Record
+from sickbay.facts import Head, Layer, Loss, Model, Optimizer, Parameter, Scheduler
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
 
 POST = """\
@@ -123,6 +124,19 @@ def test_the_warm_up_is_written_into_the_loop() -> None:
         "    warmup.step()",
     ]
     assert "a run with a tenth of it decides" in s.fix.text and s.place is not None and s.place.line == 5
+
+
+SCHEDULED = POST.replace("for x, y", "schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, falls)\nfor x, y")
+
+
+@pytest.mark.parametrize("stepped", [STEPS, 3])
+def test_a_warm_up_belongs_before_the_schedule(stepped: int) -> None:
+    built = place_in(SCHEDULED, "LambdaLR")
+    schedule = Scheduler(kind="LambdaLR", optimizer=0, built_at=built, steps=stepped, optimizer_steps=STEPS)
+    s = assert_suspects(with_facts(run(SCHEDULED), schedulers=(schedule,)), "missing-warmup")
+    rises = "torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.01, total_iters=30)"
+    line = f"schedule = torch.optim.lr_scheduler.SequentialLR(optimizer, [{rises}, schedule], milestones=[30])"
+    assert s.place == built and added(s.fix.diff) == ([line] if stepped == STEPS else [])
 
 
 def test_the_rest_folds_under_it() -> None:

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from causes.scripts import added, loop_facts
+import pytest
+
+from causes.scripts import added, loop_facts, removed
 from sickbay.facts import Parameter, Run
+from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
 
@@ -68,4 +71,36 @@ def test_for_orphans_it_is_told_to_build_later_and_one_finding_is_enough() -> No
     suspicion = assert_suspects(orphaned(), "optimizer-missing-parameters")
     assert len(suspicion.evidence) == 1
     assert "body.0.weight" in suspicion.evidence[0].text
-    assert suspicion.fix.diff == "optimizer = torch.optim.SGD(model.head.parameters(), lr=0.1)"
+    assert suspicion.fix.diff == "optimizer = torch.optim.SGD(model.head.parameters(), lr=0.1)  # below it"
+
+
+BUILT = """\
+def shrink(model):
+    model.body = nn.Linear(8, 4)
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+shrink(model)
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "moves"),
+    [
+        (BUILT, 2, True),
+        (BUILT.replace("shrink(model)\nfor", "model.body = nn.Linear(8, 4)\nfor"), 6, True),
+        (BUILT.replace("shrink(model)\nfor", "pretrain(model, optimizer)\nshrink(model)\nfor"), 2, False),
+    ],
+)
+def test_the_optimizer_is_built_below_what_changes_the_model(source: str, line: int, moves: bool) -> None:
+    held = orphaned()
+    parameters = tuple(replace(p, put_at=Place("train.py", line)) if p.name == "body.0.weight" else p for p in held.facts.parameters)
+    facts = loop_facts(source, parameters=("(orphan 0)", "head.weight"))
+    record = with_facts(replace(held, sources=facts["sources"]), parameters=parameters, optimizers=tuple(facts["optimizers"]))
+    diff = assert_suspects(record, "optimizer-missing-parameters").fix.diff
+    # The two lines change places, whichever of them the diff shows as moved.
+    assert len(added(diff)) == 1 and removed(diff) == (added(diff) if moves else [])

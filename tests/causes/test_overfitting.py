@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import pytest
 
-from causes.scripts import LOOP, added, loop_facts
+from causes.scripts import LOOP, added, at, loop_facts
+from sickbay.facts import Loader, Run, Timeline
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
@@ -43,3 +45,32 @@ def test_the_fix_names_the_best_step_and_adds_weight_decay() -> None:
     fix = assert_suspects(run(turned(0.5, 1.2)), "overfitting").fix
     assert "step 99" in fix.text or "step 119" in fix.text
     assert added(fix.diff) == ["optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-2)"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "line"),
+    [
+        ("for epoch in range(10):", 7),
+        ("for epoch in range(1, 11):", 7),
+        ("n_epochs = 10\nfor epoch in range(n_epochs):", 7),
+        ("for epoch in range(few(x)):", 7),
+    ],
+)
+def test_the_place_is_where_the_length_is_written_else_the_loop(loop: str, line: int) -> None:
+    source = LOOP.replace("for epoch in range(10):", loop)
+    places = {"forward": at("model(x)", source)}
+    record = make_record(
+        series={"loss/train": falling(0.7, 0.01, 400), "loss/eval": (EVALS, turned(0.5, 1.2))}, timeline=Timeline(places=places), **loop_facts(source)
+    )
+    place = assert_suspects(record, "overfitting").place
+    assert place is not None and place.line == line and place.guess == ("few" in loop)
+
+
+@pytest.mark.parametrize(("steps", "line"), [(400, 1), (40, None)])
+def test_samples_that_came_a_hundred_times_are_too_few(steps: int, line: int | None) -> None:
+    source = "max_train_samples = 32\n" + LOOP.replace("range(10)", "range(few)")
+    facts = {"loaders": [Loader(index=0, role="train", batch_size=8, samples=32)], "run": Run(steps=steps, backwards=steps)}
+    series = {"loss/train": falling(0.7, 0.01, 400), "loss/eval": (EVALS, turned(0.5, 1.2))}
+    s = assert_suspects(make_record(series=series, **facts, **loop_facts(source)), "overfitting")
+    assert (s.place.line if s.place is not None else None) == line
+    assert ("how many samples there are is set at train.py:1" in s.evidence[0].text) == (line == 1)

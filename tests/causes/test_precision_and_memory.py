@@ -10,6 +10,7 @@ import numpy as np
 
 from causes.scripts import added, at, loop_facts
 from sickbay.facts import Clipping, Crash, FirstInvalid, Fragile, Kept, Loss, NonfiniteBatch, Precision, Rebuilt, Run
+from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
@@ -202,3 +203,9 @@ def test_one_per_task_or_with_a_new_rate_is_only_possible() -> None:
 def test_the_fix_makes_it_before_the_loop() -> None:
     suspicion = assert_suspects(rebuilds(), "optimizer-rebuilt")
     assert added(suspicion.fix.diff) == ["optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)"]
+
+
+def test_a_function_that_makes_it_anew_is_named() -> None:
+    source = "def step(x, y):\n    opt = torch.optim.Adam(model.parameters(), lr=0.1)\n    opt.step()\nfor x, y in loader:\n    step(x, y)\n"
+    fix = assert_suspects(replace(rebuilds(built_at=Place("train.py", 2)), sources={"train.py": source}), "optimizer-rebuilt").fix
+    assert "before the loop that calls step()" in fix.text and fix.diff == "opt = torch.optim.Adam(model.parameters(), lr=0.1)  # once"

@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from textwrap import dedent
-
 import pytest
 
-from sickbay.causes.fixing import Source
-from sickbay.causes.lineage import Lineage
-from sickbay.causes.prepared import Prepared, Sides, Statements, copied, displaced, in_order, made_column, parted, relabelled, set_up
-
-
-def source_of(text: str) -> Source:
-    text = dedent(text).lstrip("\n")
-    return Source("train.py", text, ast.parse(text))
-
-
-def loss_of(text: str) -> Prepared:
-    """Both sides of the `loss_fn(...)` call of a script."""
-    source = source_of(text)
-    (call,) = source.calls("loss_fn")
-    lineage = Lineage(source)
-    return Prepared(source, call, lineage.of(call.args[0]), lineage.of(call.args[1]))
-
-
-def sides_of(text: str) -> Sides:
-    """What `fit(...)` and `check(...)` are given."""
-    source = source_of(text)
-    lineage = Lineage(source)
-    trained, shown = (Statements(source, lineage.of(source.calls(name)[0].args[0])) for name in ("fit", "check"))
-    return Sides(trained, shown)
-
+from causes.followed import loss_of, sides_of
+from sickbay.causes.kept_apart import copied, parted
+from sickbay.causes.prepared import displaced, in_order, relabelled
 
 LOOP = """
 for x, y in DataLoader(TensorDataset(X, Y)):
@@ -130,6 +105,23 @@ def test_copies_made_before_the_split_are_blamed_on_the_line_that_asks_for_them(
     assert place is not None and place.text == "x, y = oversampled(x, y)"
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = np.concatenate([x] + [x[rare]] * times)\n", 2),
+        ("more = resample(x[y == 1], n_samples=90)\nx = np.vstack([x, more])\n", 3),
+        ("rows = x[rare]\nx = torch.cat([x, rows + 0.01])\n", None),
+        ("idx = np.concatenate([np.arange(9), np.repeat(rare, 5)])\nx, y = x[idx], y[idx]\n", 3),
+        ("x_more, y_more = SMOTE().fit_resample(x, y)\nx = x_more\n", 2),
+        ("other = load_other()\nx = np.vstack([x, other])\n", None),
+        ("x = np.repeat(x, 3, axis=0)\n", 2),
+    ],
+)
+def test_spellings_of_copies_before_the_split(text: str, line: int | None) -> None:
+    place = copied(sides_of(f"x, y = load()\n{text}train, val, a, b = train_test_split(x, y)\nfit(train)\ncheck(val)\n"))
+    assert (place.line if place is not None else None) == line
+
+
 def test_states_that_last_are_no_copies_of_samples() -> None:
     text = "def record():\n    state = draw().repeat_interleave(300)\n    return state\nx = record()\nfit(x[:800])\ncheck(x[800:])\n"
     assert copied(sides_of(text)) is None
@@ -149,34 +141,15 @@ def test_a_split_that_is_made_twice() -> None:
     assert place is not None and place.text == "return random_split(data, [0.8, 0.2])"
 
 
-def test_the_line_that_prepares_validation_alone() -> None:
-    text = """
-    x, x_val = load()
-    x = (x - mean) / std
-    val = to_tensor(x_val)
-    val_loader = DataLoader(val)
-    fit(x)
-    check(val_loader)
-    """
-    place = set_up(sides_of(text))
-    assert place is not None and place.text == "val = to_tensor(x_val)"
-
-
-def test_a_transform_of_its_own_is_named_itself() -> None:
-    text = """
-    train_tf = Compose(flip, scale)
-    val_tf = Compose(scale)
-    train = Frames(files[:80], train_tf)
-    val = Frames(files[80:], val_tf)
-    fit(train)
-    check(val)
-    """
-    place = set_up(sides_of(text))
-    assert place is not None and place.text == "val_tf = Compose(scale)"
-
-
 def test_scripts_that_call_themselves_in_circles_come_to_an_end() -> None:
     assert relabelled(loss_of("def f(a):\n    return f(a)\nX = f(X)\nY = f(f(X))\n" + LOOP)) is None
+
+
+def test_scripts_whose_functions_all_call_each_other_come_to_an_end() -> None:
+    names = [f"f{i}" for i in range(12)]
+    calls = " + ".join(f"{n}(a.x)" for n in names)
+    text = "".join(f"def {n}(a):\n    return {calls} + a.y\n" for n in names)
+    assert len(loss_of(text + "class A:\n    def __init__(self, x):\n        self.x = x\nX = f0(A(f1))\nY = f2(X)\n" + LOOP).inputs) > 2
 
 
 def test_an_index_that_is_moved_on_one_side() -> None:
@@ -230,6 +203,9 @@ def test_a_loop_comes_round_again() -> None:
         ("X = torch.cat([a, b])\nY = torch.cat([codes_a, codes_b])\n", "Y = torch.cat([codes_a, codes_b])"),
         ("X = torch.cat([a, b])\nY = torch.cat([codes[:9], codes[9:]])\n", None),
         ("X, Y = load()\nY = Y[:, 0]\n", None),
+        ("X, truth = load()\nvotes = ask(truth)\nY = votes[:, 0]\n", "Y = votes[:, 0]"),
+        ("table = load()\nX, Y = table[:, 1:], table[:, 0]\n", None),
+        ("table = load()\nX = table[:, 1:]\nY = table[:, 0]\n", None),
     ],
 )
 def test_labels_of_two_origins(text: str, line: str | None) -> None:
@@ -278,15 +254,3 @@ def test_a_split_of_the_scripts_own() -> None:
         )
         is None
     )
-
-
-def test_the_line_that_makes_a_column() -> None:
-    text = """
-    amount, charged = load()
-    rate = means(charged)[merchant] * 2
-    X = torch.stack([amount, rate], 1)
-    loss = loss_fn(model(X[idx]), charged[idx])
-    """
-    place = made_column(loss_of(text), 1)
-    assert place is not None and place.text == "rate = means(charged)[merchant] * 2" and place.guess
-    assert made_column(loss_of(text), 2) is None and made_column(loss_of(text.replace("torch.stack([amount, rate], 1)", "load()")), 1) is None

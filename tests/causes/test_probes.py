@@ -48,6 +48,7 @@ self.norm = nn.BatchNorm1d(64)
 hidden = self.encoder(x)
 optimizer.step()
 import torch.nn.functional as F
+y = self.conv(F.pad(x, (span // 2, span // 2)))
 """
 FLAT = 2.3 + np.random.default_rng(0).normal(0, 0.05, 300)
 SOURCES = {"train.py": SOURCE}
@@ -130,6 +131,7 @@ def test_fixes_of_leaks() -> None:
         ),
         (leaking("scaled_dot_product_attention", "F.scaled"), ["out = F.scaled_dot_product_attention(q, k, v, is_causal=True)"]),
         (leaking("softmax", "F.softmax", earlier=1), ["mask = torch.triu(torch.ones(T, T), diagonal=1)"]),
+        (leaking("pad", "F.pad"), ["y = self.conv(F.pad(x, (2 * (span // 2), 0)))"]),
         (leaking("gru", "nn.GRU"), ["self.both = nn.GRU(8, 16, bidirectional=False)"]),
         (
             leaking("multi_head_attention_forward", "self.encoder(x)", layer_kind="TransformerEncoder", call="self.encoder(x)"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from causes.scripts import added, at, loop_facts, removed
 from sickbay.facts import Crash, Evaluation, Run, Scheduler
+from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
@@ -174,3 +175,13 @@ def test_a_scheduler_that_is_built_anew_in_every_epoch() -> None:
 def test_warm_restarts_are_meant() -> None:
     assert_silent(again(cosine(20)[STEPS % 20], kind="CosineAnnealingLR", settings={"T_max": 20.0}), "scheduler-misuse")
     assert_silent(again(cosine(20)[STEPS % 20]), "scheduler-misuse", "of unknown length: the rate falls in each")
+
+
+def test_the_constructor_is_given_what_it_lacks() -> None:
+    source = "scheduler = ReduceLROnPlateau(optimizer, factor=0.2)\n" + PER_EPOCH.replace("    scheduler.step()", "    scheduler.step(accuracy)")
+    record = run(
+        0.1 * 0.2 ** (STEPS // 40), source, kind="ReduceLROnPlateau", mode="min", metric_first=0.44, metric_last=0.8, metric_lowest=0.44,
+        metric_highest=0.8, built_at=Place("train.py", 1), **ONCE,
+    )  # fmt: skip
+    diff = assert_suspects(record, "scheduler-misuse").fix.diff
+    assert added(diff) == ['scheduler = ReduceLROnPlateau(optimizer, factor=0.2, mode="max")']

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from causes.scripts import added
 from sickbay.facts import Calibration, DataProbe, Evaluation, Head, LabelOrder, Loader, Loss
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -72,6 +73,17 @@ class TestMajorityClassPredictor(CauseTestCase):
         yield "all classes are predicted", predicting([0.5, 0.3, 0.2])
         yield "one class has nearly all labels, too", predicting([1.0, 0.0, 0.0], (950, 30, 20))
         yield "the first steps", predicting([1.0, 0.0, 0.0], steps=20)
+
+
+def test_weights_that_outweigh_everything() -> None:
+    source = "loss_fn = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 90.0, 1.0]))\nloss = loss_fn(net(x), y)\n"
+    head = Head(function="cross_entropy", module="CrossEntropyLoss", called_at=Place("train.py", 2))
+    given = {"sources": {"train.py": source}, "losses": [Loss(index=0, heads=(head,))]}
+    s = assert_suspects(predicting([0.0, 1.0, 0.0], **given), "majority-class-predictor")
+    assert s.place is not None and s.place.line == 1 and added(s.fix.diff) == ["loss_fn = nn.CrossEntropyLoss(weight=None)"]
+    given["sources"] = {"train.py": source.replace("weight=torch.tensor([1.0, 90.0, 1.0])", "")}
+    plain = assert_suspects(predicting([0.0, 1.0, 0.0], **given), "majority-class-predictor")
+    assert plain.place == head.called_at and "one small batch" in plain.fix.text
 
 
 def sure(text: str = "criterion(out, y_val)", sources: dict[str, str] | None = None, **changes: Any) -> Record:

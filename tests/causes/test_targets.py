@@ -154,6 +154,21 @@ def test_suspects_are_named_by_their_index() -> None:
     assert "suspects = {7, 11, 19}" in suspicion.fix.diff
 
 
+VOTES = """\
+x, truth = load()
+votes = ask(truth)
+labels = votes[:, 0]
+loss = F.cross_entropy(net(x), labels)
+"""
+
+
+def test_one_vote_of_several_is_answered_with_the_majority() -> None:
+    data = probe(relation=RELATED, suspects=suspects(), place=Place("train.py", 4), target="labels")
+    s = assert_suspects(run(data, sources={"train.py": VOTES}), "label-noise")
+    assert s.place is not None and s.place.line == 3 and s.place.guess
+    assert s.fix.diff == "labels = torch.mode(votes, dim=1).values" and s.fix.safety == "advice"
+
+
 def column(**changes: Any) -> Column:
     return Column(**{"column": 3, "columns": 8, "score": 0.995, "others": 0.8, "next_best": 0.7, "chance": 0.6} | changes)
 

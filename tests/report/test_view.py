@@ -107,6 +107,12 @@ def test_many_nonfinite_steps_are_thinned() -> None:
     assert set(broken.values) == {None}
 
 
+def test_updates_that_are_all_nan_have_no_chart() -> None:
+    steps = np.arange(5)
+    record = make_record(series={"loss/train": np.full(5, np.nan)}, families={"update_ratio": {"a.weight": (steps, np.full(5, np.nan))}})
+    assert [c.key for c in charts.charts(record)] == ["loss"]
+
+
 def test_marks_leave_out_spans_of_the_whole_run_and_near_repeats(made: Made) -> None:
     assert [(m.first, m.last, m.label) for m in made("exploding").causes[0].marks] == [
         (20, 132, "diverging loss"),

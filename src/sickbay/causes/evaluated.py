@@ -63,3 +63,9 @@ def where(record: Record, data: EvaluationData) -> Place | None:
         return loader.iterated_at
     caller = data.texts[-1].partition("(")[2].replace("_", " ") if len(data.texts) > 1 else ""
     return data.called_from if HELD_OUT.search(caller) and data.called_from is not None else data.place
+
+
+def training_rows(record: Record) -> int:
+    """How many different samples there are to train on, as far as that was seen."""
+    loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
+    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)

@@ -54,6 +54,15 @@ class Source:
     def parents(self) -> dict[ast.AST, ast.AST]:
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
+    @cached_property
+    def defined(self) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+        """The functions and classes of the file by their names."""
+        found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.setdefault(node.name, []).append(node)
+        return found
+
     def segment(self, node: ast.AST) -> str:
         """The node as the user wrote it, on one line."""
         raw = ast.get_source_segment(self.text, node) or ast.unparse(node)
@@ -102,6 +111,11 @@ class Source:
                 found.append(a)
         return found
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements that it stands among: one body, one `else`."""
+        fields = (getattr(self.parents.get(statement), f, None) for f in ("body", "orelse", "finalbody"))
+        return next((b for b in fields if isinstance(b, list) and statement in b), [statement])
+
     def calls(self, *names: str, line: int | None = None, within: ast.AST | None = None) -> list[ast.Call]:
         """Calls of functions or methods with one of these names, in the order of the text."""
         found = [n for n in ast.walk(within or self.tree) if isinstance(n, ast.Call) and (not names or called(n) in names)]
@@ -113,6 +127,15 @@ class Source:
 
     def replacing(self, node: ast.expr, text: str) -> Edit:
         return Edit(self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno or 0, node.end_col_offset or 0), text)
+
+    def giving(self, call: ast.Call, name: str, value: str) -> Edit:
+        """A call with one more keyword argument, or another value of it."""
+        if (given := keyword(call, name)) is not None:
+            return self.replacing(given.value, value)
+        last = max([*call.args, *(k.value for k in call.keywords)], key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)
+        inside = last or call
+        end = self.offset(inside.end_lineno or 0, inside.end_col_offset or 0) - (0 if last is not None else 1)
+        return Edit(end, end, f"{', ' if last is not None else ''}{name}={value}")
 
     def before(self, statement: ast.stmt, text: str) -> Edit | None:
         """A new line before a statement, with its indentation."""
@@ -137,9 +160,9 @@ class Source:
         return indent if not indent.strip() else None
 
     def diff(self, *edits: Edit | None) -> str:
-        """The unified diff of the edits; "" if one could not be made or the result is not Python any more."""
+        """The unified diff of the edits (at one and the same place in their order); "" if one could not be made or the result is not Python any more."""
         changed = self.text
-        for edit in sorted((e for e in edits if e is not None), key=lambda e: (-e.start, -e.end)):
+        for edit in sorted((e for e in reversed(edits) if e is not None), key=lambda e: (-e.start, -e.end)):
             changed = changed[: edit.start] + edit.text + changed[edit.end :]
         if None in edits or changed == self.text or not _parses(changed):
             return ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sickbay.causes.bindings import bound
 from sickbay.causes.by_hand import MAKERS, made_at
-from sickbay.causes.fixing import Source, called, source_at, sources
+from sickbay.causes.fixing import Source, called, keyword, receiver, source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -116,13 +118,30 @@ def signal(chosen: Sequence[Start]) -> float | None:
 def init_place(record: Record, weight: Weight) -> Place | None:
     """The line that gave the weight its values, as far as it can be found; else the line that made its layer."""
     if weight.set_by_user and weight.set_at is not None:
-        return weight.set_at
+        return _worked_out(record, weight.set_at) or weight.set_at
     if not weight.layer_kind and (made := made_at(record)) is not None:
         return made
     for find in (_assigned, _filled):
         if (place := find(record, weight)) is not None:
-            return place
+            return _worked_out(record, place) or place
     return weight.built_at or weight.set_at
+
+
+@guess
+def _worked_out(record: Record, place: Place) -> Place | None:
+    """`bound = (6 / n) ** 0.5 / 30` before `w.uniform_(-bound, bound)`: the line of the formula, if there is one in the same function."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None else None
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if source is None or statement is None or not isinstance(call, ast.Call) or called(call) not in DRAWS or not isinstance(call.func, ast.Attribute):
+        return None
+    if ast.unparse(call.func.value).endswith("init"):  # the fix is made in this very call
+        return None
+    names = {n.id for a in (*call.args, *(k.value for k in call.keywords)) for n in ast.walk(a) if isinstance(n, ast.Name)}
+    formulas = [
+        s for name in names for s, value, _ in bound(name, source.function(statement)) if s is not None and isinstance(value, (ast.BinOp, ast.IfExp))
+    ]
+    return replace(source.place(formulas[0].lineno), guess=True) if len(formulas) == 1 else None
 
 
 def _one(places: list[Place]) -> Place | None:
@@ -181,7 +200,7 @@ def _fills(node: ast.Expr | ast.Assign | ast.AugAssign, methods: frozenset[str])
 
 
 def rescaled(record: Record, place: Place | None) -> str:
-    """The diff that draws by the number of inputs: `nn.init.normal_(w)` becomes `kaiming_normal_`, `torch.randn(a, b)` is divided by sqrt(a)."""
+    """The diff that draws by the number of inputs: `nn.init.normal_(w)` becomes `kaiming_normal_`, `torch.randn(a, b)` (or zeros) is divided by sqrt(a)."""
     source = source_at(record, place)
     if source is None or place is None:
         return ""
@@ -191,9 +210,17 @@ def rescaled(record: Record, place: Place | None) -> str:
     if owner.endswith("init"):
         name = "kaiming_uniform_" if called(calls[0]) == "uniform_" else "kaiming_normal_"
         return source.diff(source.replacing(calls[0], f"{owner}.{name}({source.segment(calls[0].args[0])})"))
-    drawn = [c for c in source.calls("randn", line=place.line) if len(c.args) == 2 and not isinstance(source.parents.get(c), ast.BinOp)]
-    if len(drawn) == 1:
-        inputs = source.segment(drawn[0].args[0])
-        inputs = inputs if isinstance(drawn[0].args[0], (ast.Name, ast.Constant, ast.Attribute)) else f"({inputs})"
-        return source.diff(source.replacing(drawn[0], f"{source.segment(drawn[0])} / {inputs} ** 0.5"))
-    return ""
+    made = ("randn", "zeros", "ones")
+    drawn = [c for c in source.calls(*made, line=place.line) if len(c.args) == 2 and not isinstance(source.parents.get(c), ast.BinOp)]
+    return source.diff(source.replacing(drawn[0], _by_inputs(source, drawn[0]))) if len(drawn) == 1 else ""
+
+
+def _by_inputs(source: Source, made: ast.Call) -> str:
+    """`torch.randn(a, b) / a ** 0.5`: a leaf still, if it was one."""
+    owner = receiver(made)
+    sizes = ", ".join(source.segment(a) for a in made.args)
+    inputs = source.segment(made.args[0])
+    inputs = inputs if isinstance(made.args[0], (ast.Name, ast.Constant, ast.Attribute)) else f"({inputs})"
+    rest = [f"{k.arg}={source.segment(k.value)}" for k in made.keywords if k.arg != "requires_grad"]
+    drawn = f"{source.segment(owner) + '.' if owner is not None else ''}randn({', '.join([sizes, *rest])}) / {inputs} ** 0.5"
+    return f"({drawn}).requires_grad_()" if keyword(made, "requires_grad") is not None else drawn

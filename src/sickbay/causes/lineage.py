@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from sickbay.causes.bindings import Binding, Path, argument, bound, comprehended, element, parameters, position, root, within_loop
 from sickbay.causes.fixing import Function, Source, called, receiver
+from sickbay.causes.statement_kinds import alters
 
-Path = tuple[int, ...]
-"""Which element of a tuple, of an element of it... the value is."""
-Binding = tuple[ast.stmt | None, ast.expr | None, Path]
-"""The statement that gives a name its value, the value, and which element of it."""
 DEEPEST = 40
+MOST = 3_000
+"""Parts of a script that are visited for one value: it may call its own functions in ever new ways."""
+FEW_CALLS = 5
+"""Functions that an object is handed on through."""
 THROUGH = frozenset({"DataLoader", "Subset", "random_split", "tqdm", "iter", "next", "list", "tuple", "cycle", "islice", "trange", "prepare"})
 """Calls that hand on the elements of their first argument."""
 SIDE_BY_SIDE = frozenset({"TensorDataset", "zip", "StackDataset"})
@@ -29,28 +32,46 @@ class Lineage:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.functions: dict[str, list[ast.AST]] = {}
-        self.classes: dict[str, ast.ClassDef] = {}
-        self.imported: set[str] = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                self.imported |= {(a.asname or a.name).partition(".")[0] for a in node.names}
-            if isinstance(node, Function):
-                self.functions.setdefault(node.name, []).append(node)
-            elif isinstance(node, ast.ClassDef):
-                self.classes[node.name] = node
+        defined = source.defined.items()
+        self.functions = {name: made for name, all_made in defined if (made := [m for m in all_made if isinstance(m, Function)])}
+        self.classes = {name: m for name, all_made in defined for m in all_made if isinstance(m, ast.ClassDef)}
+        imports = (n for n in ast.walk(source.tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
+        self.imported = {(a.asname or a.name).partition(".")[0] for n in imports for a in n.names}
+        self.calls: dict[str, list[ast.Call]] = {}
+        for call in source.calls():
+            self.calls.setdefault(called(call), []).append(call)
+        self._known_bound: dict[tuple[str, ast.AST], list[Binding]] = {}
+        self._known_set: dict[tuple[str, ast.AST], list[Binding]] = {}
 
-    def of(self, value: ast.expr) -> list[ast.stmt]:
-        """The statements that a value went through, the nearest first."""
-        self._met: set[tuple[int, Path]] = set()
+    def of(self, value: ast.expr, through: ast.Call | None = None) -> list[ast.stmt]:
+        """The statements that a value went through, the nearest first; `through` is the call that led into the function around it."""
+        self._met: set[tuple[int, Path, tuple[int, ...]]] = set()
+        self._calls: dict[ast.AST, ast.Call] = {self.source.function(value): through} if through is not None else {}
         return list(dict.fromkeys(self._value(value, (), 0)))
+
+    @contextmanager
+    def _through(self, function: ast.AST, call: ast.Call) -> Iterator[None]:
+        """While a function is looked into for one call of it, its parameters are what this call gives."""
+        before = self._calls
+        self._calls = {**before, function: call}
+        try:
+            yield
+        finally:
+            self._calls = before
+
+    def _as_built(self, made: list[ast.Call]) -> AbstractContextManager[None]:
+        """The same for the constructor of an object, if there is one call that can have made it."""
+        body = self.classes[called(made[0])].body if len(made) == 1 else []
+        constructor = next((f for f in body if isinstance(f, Function) and f.name == "__init__"), None)
+        return self._through(constructor, made[0]) if constructor is not None else nullcontext()
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.AST | None, path: Path, depth: int) -> Iterator[ast.stmt]:
-        if node is None or depth > DEEPEST or (id(node), path) in self._met:
+        met = (id(node), path, tuple(map(id, self._calls.values())))
+        if node is None or depth > DEEPEST or met in self._met or len(self._met) > MOST:
             return
-        self._met.add((id(node), path))
+        self._met.add(met)
         depth += 1
         if isinstance(node, ast.Name):
             if node.id not in self.imported:
@@ -86,6 +107,8 @@ class Lineage:
             yield from self._value(call.args[0], path[1:] if path[:1] == (1,) else path, depth)
         elif name in THROUGH and name not in self.functions and call.args:
             yield from self._value(call.args[0], path if name != "random_split" else path[1:], depth)
+        elif name == "map" and len(call.args) == 2:
+            yield from self._value(call.args[1], path, depth)
         elif name in SIDE_BY_SIDE and path and path[0] < len(call.args):
             yield from self._value(call.args[path[0]], path[1:], depth)
         elif name in PAIRS and path and path[0] // 2 < len(call.args):
@@ -93,8 +116,11 @@ class Lineage:
         elif name in self.classes and not isinstance(owner, ast.Call):
             yield from self._instance(call, self.classes[name], path, depth)
         elif name in self.functions:
-            for function in self.functions[name]:
-                yield from self._returned(function, path, depth)
+            constructed = [made for _, made in self._constructed(owner)]
+            with self._as_built(constructed):
+                for function in self.functions[name]:
+                    with self._through(function, call):
+                        yield from self._returned(function, path, depth)
             yield from self._made(owner)
         else:
             # A method gives back what it is called on, changed; a library's function what it is given.
@@ -104,10 +130,11 @@ class Lineage:
     def _instance(self, call: ast.Call, kind: ast.ClassDef, path: Path, depth: int) -> Iterator[ast.stmt]:
         """An element of a data set of the user's own: what `__getitem__` or `__iter__` gives."""
         gives = [f for f in kind.body if isinstance(f, Function) and f.name in ("__getitem__", "__iter__")]
-        for function in gives:
-            yield from self._returned(function, path, depth)
-        for argument in (*call.args, *(k.value for k in call.keywords)) if not gives else ():
-            yield from self._value(argument, (), depth)
+        with self._as_built([call]):
+            for function in gives:
+                yield from self._returned(function, path, depth)
+        for given in (*call.args, *(k.value for k in call.keywords)) if not gives else ():
+            yield from self._value(given, (), depth)
 
     def _returned(self, function: ast.AST, path: Path, depth: int) -> Iterator[ast.stmt]:
         for node in ast.walk(function):
@@ -119,26 +146,29 @@ class Lineage:
     # -- names --------------------------------------------------------------------------------------------------
 
     def _name(self, name: str, near: ast.AST, path: Path, depth: int) -> Iterator[ast.stmt]:
-        scope: ast.AST | None = near
-        while scope is not None:
-            scope = next((a for a in self.source.ancestors(scope) if isinstance(a, Function | ast.Module)), None)
-            if scope is None:
-                return
-            found = self._before(near, scope, list(self._bound(name, scope))[::-1])
+        if (inner := comprehended(self.source, name, near)) is not None:
+            yield from self._value(inner[1], (*inner[2], *path), depth)
+            return
+        for scope in self._scopes(near):
+            found = within_loop(self.source, near, self._before(near, scope, self._bound(name, scope)))
             for statement, value, where in found:
                 if statement is not None:
                     yield statement
                 yield from self._value(value, (*where, *path), depth)
-            if isinstance(scope, Function) and name in _parameters(scope):
-                for argument, where in self._given(scope, name):
-                    yield from self._value(argument, (*where, *path), depth)
+            if isinstance(scope, Function) and name in parameters(scope):
+                for given, where in self._given(scope, name):
+                    yield from self._value(given, (*where, *path), depth)
                 return
             if found:
                 return
 
+    def _scopes(self, near: ast.AST) -> Iterator[ast.AST]:
+        """The functions around a node, innermost first, and the module."""
+        return (a for a in self.source.ancestors(near) if isinstance(a, Function | ast.Module))
+
     def _before(self, near: ast.AST, scope: ast.AST, found: list[Binding]) -> list[Binding]:
         """Without what happens only later: below the line that uses the name, in the same function, and in no loop around both."""
-        here = next((a for a in self.source.ancestors(near) if isinstance(a, Function | ast.Module)), None)
+        here = next(self._scopes(near), None)
         loops = [a for a in self.source.ancestors(near) if isinstance(a, (ast.For, ast.While))]
         line = getattr(near, "lineno", 0)
         if here is not scope or not line:
@@ -146,99 +176,78 @@ class Lineage:
         kept = [b for b in found if b[0] is None or b[0].lineno <= line or any(a in loops for a in self.source.ancestors(b[0]))]
         return kept or found
 
-    def _bound(self, name: str, scope: ast.AST) -> Iterator[Binding]:
-        """Where the name gets a value, or what it holds is changed: the statement, the value, and which element of it."""
-        for node in _own(scope):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
-                        yield node, node.value, ()
-                    elif (where := _position(target, name)) is not None:
-                        yield node, node.value, where
-            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and _root(node.target) == name:
-                yield node, node.value, ()
-            elif isinstance(node, ast.For) and (where := _position(node.target, name)) is not None:
-                yield node, node.iter, where
-            elif isinstance(node, ast.comprehension) and (where := _position(node.target, name)) is not None:
-                yield None, node.iter, where
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                # np.random.shuffle(y), y.sort(), names.append(...)
-                call = node.value
-                if _root(call.args[0] if call.args else None) == name or _root(receiver(call)) == name:
-                    yield node, call.args[0] if call.args and _root(receiver(call)) == name else None, ()
-
     def _given(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[tuple[ast.expr, Path]]:
-        """What calls of a function give to one of its parameters, and which element of it."""
+        """What calls of a function give to one of its parameters: the call that led into it, else any."""
         owner = self.source.parents.get(function)
-        parameters = _parameters(function)
-        method = isinstance(owner, ast.ClassDef)
         wanted = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-        at = parameters.index(name) - (1 if method and parameters[:1] == ["self"] else 0)
-        for call in self.source.calls(wanted):
-            spread = next((i for i, a in enumerate(call.args[: at + 1]) if isinstance(a, ast.Starred)), None)
-            if (keyword := next((k for k in call.keywords if k.arg == name), None)) is not None:
-                yield keyword.value, ()
-            elif spread is not None:
-                yield call.args[spread].value, (at - spread,)  # type: ignore[attr-defined]
-            elif 0 <= at < len(call.args):
-                yield call.args[at], ()
+        calls = [self._calls[function]] if function in self._calls else self.calls.get(wanted, [])
+        for call in calls:
+            if (given := argument(call, function, name, isinstance(owner, ast.ClassDef))) is not None:
+                yield given
 
     def _attribute(self, node: ast.Attribute, path: Path, depth: int) -> Iterator[ast.stmt]:
-        """`self.labels`: where the class sets it; `data.labels`: where any class of the file does."""
-        found = False
-        for kind in self.classes.values():
-            for statement in ast.walk(kind):
-                if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-                    for target in targets:
-                        if (where := _position(target, node.attr, attribute=True)) is not None:
-                            found = True
-                            yield statement
-                            yield from self._value(statement.value, (*where, *path), depth)
+        """`self.labels`: where the class sets it; `data.labels`: where the class of `data` does, else where any class of the file does."""
+        constructed = [made for _, made in self._constructed(node.value)]
+        around = [a for a in self.source.ancestors(node) if isinstance(a, ast.ClassDef)][:1] if root(node.value) == "self" else []
+        kinds = around or [self.classes[called(made)] for made in constructed]
+        found = [b for kind in kinds for b in self._set(node.attr, kind)] or [b for kind in self.classes.values() for b in self._set(node.attr, kind)]
+        with self._as_built(constructed):
+            for statement, value, where in found:
+                if statement is not None:
+                    yield statement
+                yield from self._value(value, (*where, *path), depth)
         if found:
             yield from self._made(node.value)
         else:
             yield from self._value(node.value, path, depth)
 
+    # -- objects ------------------------------------------------------------------------------------------------
+
+    def _constructed(self, instance: ast.AST | None) -> Iterator[tuple[ast.stmt, ast.Call]]:
+        """`data = Split(x, y)`: where an object of a class of the script's own is made, and the call."""
+        for statement, value, where in self._origins(instance):
+            made = element(value, where)
+            if statement is not None and isinstance(made, ast.Call) and called(made) in self.classes:
+                yield statement, made
+
     def _made(self, instance: ast.AST | None) -> Iterator[ast.stmt]:
-        """`data = Split(x, y)`: where the object was made whose attribute or method it is."""
-        if not isinstance(instance, ast.Name):
+        """...or by one of its functions, and where a function changes it."""
+        for statement, value, where in self._origins(instance):
+            made = element(value, where)
+            ours = isinstance(made, ast.Call) and (called(made) in self.classes or called(made) in self.functions)
+            if statement is not None and (alters(self.source, statement) if isinstance(statement, ast.Expr) else ours):
+                yield statement
+
+    def _origins(self, instance: ast.AST | None, handed: int = 0) -> Iterator[Binding]:
+        """What is done to an object by its name, the newest first; followed through parameters."""
+        if not isinstance(instance, ast.Name) or handed > FEW_CALLS:
             return
-        for scope in (a for a in self.source.ancestors(instance) if isinstance(a, Function | ast.Module)):
-            for statement, value, _ in self._bound(instance.id, scope):
-                if statement is not None and isinstance(value, ast.Call) and called(value) in self.classes:
-                    yield statement
+        for scope in self._scopes(instance):
+            yield from self._bound(instance.id, scope)
+            if isinstance(scope, Function) and instance.id in parameters(scope):
+                given = [g for g, _ in self._given(scope, instance.id)]
+                for value in given if len(given) <= FEW_CALLS else ():
+                    yield from self._origins(value, handed + 1)
+                return
+
+    # -- what is asked again and again ------------------------------------------------------------------------------
+
+    def _bound(self, name: str, scope: ast.AST) -> list[Binding]:
+        """Where a name gets its values in a scope, the newest first."""
+        if (name, scope) not in self._known_bound:
+            self._known_bound[name, scope] = list(bound(name, scope))[::-1]
+        return self._known_bound[name, scope]
+
+    def _set(self, attribute: str, kind: ast.ClassDef) -> list[Binding]:
+        if (attribute, kind) not in self._known_set:
+            self._known_set[attribute, kind] = list(_setting(kind, attribute))
+        return self._known_set[attribute, kind]
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function or module without those of functions and classes inside it, in the order of the text."""
-    for child in ast.iter_child_nodes(scope):
-        if not isinstance(child, Function | ast.ClassDef):
-            yield child
-            yield from _own(child)
-
-
-def _position(target: ast.expr, name: str, attribute: bool = False) -> Path | None:
-    """Where a name stands among the targets of an assignment."""
-    if isinstance(target, ast.Starred):
-        target = target.value
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for i, element in enumerate(target.elts):
-            if (inside := _position(element, name, attribute)) is not None:
-                return (i, *inside)
-        return None
-    if attribute:
-        return () if isinstance(target, ast.Attribute) and target.attr == name else None
-    return () if isinstance(target, ast.Name) and target.id == name else None
-
-
-def _root(node: ast.expr | None) -> str:
-    """The name at the bottom of `y[mask]` or `y.values`."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _parameters(function: ast.AST) -> list[str]:
-    arguments = getattr(function, "args", None)
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)] if isinstance(arguments, ast.arguments) else []
+def _setting(kind: ast.ClassDef, attribute: str) -> Iterator[Binding]:
+    """Where a class sets an attribute, or a part of it."""
+    for statement in ast.walk(kind):
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+                if (where := position(target, attribute, attribute=True)) is not None:
+                    yield statement, statement.value, where

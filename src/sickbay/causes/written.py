@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 
 from sickbay.causes.fixing import Source, called, is_number, sources
+from sickbay.causes.guesses import guess
 from sickbay.causes.naming import named_numbers
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 
+LONGEST = 40
+"""Characters of a name."""
 Written = tuple[Source, ast.Constant]
 
 
@@ -27,6 +31,26 @@ def _numbers(source: Source, names: Collection[str], calls: Collection[str]) -> 
         yield from (a for a in call.args[:1] if is_number(a) and called(call) in calls)
     for name in names:
         yield from named_numbers(source, name)
+
+
+@guess
+def named_like(record: Record, value: float, pattern: re.Pattern[str]) -> Place | None:
+    """The only line that gives this very number to something whose name fits (`n_val = 12`)."""
+    found = {
+        (source, number.lineno)
+        for source in sources(record)
+        for name in {n for node in ast.walk(source.tree) for n in _mentioned(node) if pattern.search(n.replace("_", " "))}
+        for number in named_numbers(source, name)
+        if number.value == value
+    }
+    source, line = found.pop() if len(found) == 1 else (None, 0)
+    return source.place(line) if source is not None else None
+
+
+def _mentioned(node: ast.AST) -> list[str]:
+    """The names that a part of the text mentions: of variables, attributes, arguments, keys and options."""
+    given = [getattr(node, field, None) for field in ("id", "attr", "arg", "value")]
+    return [g.lstrip("-").replace("-", "_") for g in given if isinstance(g, str) and len(g) < LONGEST]
 
 
 def place_of(found: Written | None) -> Place | None:

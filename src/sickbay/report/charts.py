@@ -149,6 +149,8 @@ def _updates(record: Record) -> Chart | None:
     if not family.names or not len(family.steps):
         return None
     low, middle, high = across(family, (0.0, 0.5, 1.0))
+    if not len(middle):  # every update was NaN
+        return None
     lines = (line("largest", "soft", high), line("median", "plain", middle), line("smallest", "soft", low))
     middle_now = words.number(middle.values[-1])
     caption = (

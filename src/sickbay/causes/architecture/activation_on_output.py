@@ -30,11 +30,12 @@ Let the last layer be linear, or scale the targets into the activation's range.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import Source, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import without
 from sickbay.facts import Head
@@ -119,11 +120,26 @@ def _name(head: Head) -> str:
 
 
 def _also_inside(record: Record, place: Place | None, function: str) -> bool:
-    """Whether the same line (a loop over layers, a helper) is between hidden layers as well: without it the whole net would be linear."""
+    """Whether the same line (a loop over layers, a helper, a block that is there several times) is between hidden layers as well: without it the whole net would
+    be linear. A net that is called twice in a step runs through its last line twice, too."""
     if place is None:
         return False
     uses = [[a for a in x.activations if a.name == function and a.place is not None and a.place.line == place.line] for x in record.facts.losses]
-    return any(len(same) > 1 for same in uses)
+    return any(len(same) > 1 for same in uses) and _comes_again(source_at(record, place), place)
+
+
+def _comes_again(source: Source | None, place: Place) -> bool:
+    """Whether the text runs through a line several times in one forward pass."""
+    statement = source.statement(place.line) if source is not None else None
+    if source is None or statement is None:
+        return True
+    repeats = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+    around = source.function(statement)
+    owner = source.parents.get(around)
+    name = owner.name if isinstance(owner, ast.ClassDef) and getattr(around, "name", "") == "forward" else getattr(around, "name", "")
+    calls = source.calls(name) if name else []
+    looped = any(isinstance(a, repeats) for c in calls for a in source.ancestors(c))
+    return bool(source.loops(statement)) or any(isinstance(n, repeats) for n in ast.walk(statement)) or len(calls) > 1 or looped
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

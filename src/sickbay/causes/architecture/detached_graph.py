@@ -126,17 +126,34 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     )
 
 
+def _written_into(source: Source, data: ast.Attribute) -> bool:
+    """`sums.data.index_add_(...)`"""
+    method = source.parents.get(data)
+    return isinstance(method, ast.Attribute) and method.attr.endswith("_") and isinstance(source.parents.get(method), ast.Call)
+
+
+def _stacked(source: Source, line: int | None) -> Edit | None:
+    """`torch.tensor([m.tolist() for m in memory])` as `torch.stack([m for m in memory])`."""
+    made = [c for c in source.calls("tensor", "as_tensor", line=line) if len(c.args) == 1 and isinstance(c.args[0], ast.ListComp)]
+    elements = made[0].args[0].elt if len(made) == 1 and isinstance(made[0].args[0], ast.ListComp) else None
+    if not isinstance(elements, ast.Call) or called(elements) not in ("tolist", "item", "detach") or (owner := receiver(elements)) is None:
+        return None
+    kept = source.segment(made[0].args[0]).replace(source.segment(elements), source.segment(owner), 1)
+    return source.replacing(made[0], f"torch.stack({kept})")
+
+
 def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     """Remove the one `.detach()`, `.data`, `.item()` or `torch.tensor(...)` of a line."""
     methods = [c for c in source.calls("detach", "item", line=line) if receiver(c) is not None and not c.args and (not ops or called(c) in ops)]
     copies = [c for c in source.calls("tensor", "as_tensor", line=line) if len(c.args) == 1 and not isinstance(c.args[0], (ast.List, ast.ListComp))]
-    if len(methods) == 1 and (owner := receiver(methods[0])) is not None:
+    inside = [c for c in source.calls("tensor", "as_tensor", line=line) if any(m in ast.walk(c) for m in methods)]
+    if len(methods) == 1 and not (inside and inside[0] not in copies) and (owner := receiver(methods[0])) is not None:
         # torch.tensor(loss.item()) cuts twice
         around = [c for c in copies if methods[0] in ast.walk(c)]
         kept = source.segment(around[0].args[0]).replace(source.segment(methods[0]), source.segment(owner), 1) if around else source.segment(owner)
         return source.replacing(around[0] if around else methods[0], kept)
     statement = source.statement(line)
     data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
-    if len(data) == 1 and "data" in ops:
+    if len(data) == 1 and ("data" in ops or _written_into(source, data[0])):
         return source.replacing(data[0], source.segment(data[0].value))
-    return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else None
+    return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else _stacked(source, line)

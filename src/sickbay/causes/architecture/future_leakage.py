@@ -112,9 +112,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             "consent",
         )
     if leak.op.startswith(("conv", "pad")):
-        return Fix(
-            "pad on the left only, so that the kernel ends at its own position", "x = F.pad(x, (kernel_size - 1, 0))  # and padding=0 in the layer"
-        )
+        snippet = "x = F.pad(x, (kernel_size - 1, 0))  # and padding=0 in the layer"
+        return mend("pad on the left only, so that the kernel ends at its own position", _diff(record, leak, _on_the_left), snippet, "consent")
     if (mask := _generous_mask(record, leak)) is not None:
         source, diagonal = mask
         limit = int(ast.literal_eval(diagonal)) - leak.earlier
@@ -141,11 +140,20 @@ def _one_direction(source: Source, leak: FutureLeak) -> Edit | None:
     return None
 
 
+def _on_the_left(source: Source, leak: FutureLeak) -> Edit | None:
+    """`F.pad(x, (k, k))` as `F.pad(x, (2 * k, 0))`: as much as before."""
+    for call in source.calls("pad", line=leak.place.line if leak.place is not None else None):
+        sides = call.args[1] if len(call.args) > 1 else None
+        if isinstance(sides, (ast.Tuple, ast.List)) and len(sides.elts) == 2 and ast.unparse(sides.elts[0]) == ast.unparse(sides.elts[1]):
+            one = source.segment(sides.elts[0])
+            return source.replacing(sides, f"(2 * {one if isinstance(sides.elts[0], (ast.Name, ast.Attribute, ast.Constant)) else f'({one})'}, 0)")
+    return None
+
+
 def _mask(source: Source, leak: FutureLeak) -> Edit | None:
     line = leak.place.line if leak.place is not None else None
     for call in source.calls("scaled_dot_product_attention", line=line):
-        given = keyword(call, "is_causal")
-        return source.replacing(given.value, "True") if given is not None else _appended(source, call, "is_causal=True")
+        return source.giving(call, "is_causal", "True")
     for call in source.calls("softmax", line=line):
         scores = (
             call.func.value if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in ("F", "torch", "nn.functional") else None
@@ -159,7 +167,7 @@ def _mask(source: Source, leak: FutureLeak) -> Edit | None:
         for call in source.calls(line=line):
             if called(call) and ast.unparse(call) == _plain(leak.call) and keyword(call, name) is None:
                 length = f"{source.segment(call.args[0])}.shape[1]" if call.args else "T"
-                return _appended(source, call, f"{name}=nn.Transformer.generate_square_subsequent_mask({length})")
+                return source.giving(call, name, f"nn.Transformer.generate_square_subsequent_mask({length})")
     return None
 
 
@@ -168,8 +176,3 @@ def _plain(call: str) -> str:
         return ast.unparse(ast.parse(call, mode="eval"))
     except SyntaxError:
         return ""
-
-
-def _appended(source: Source, call: ast.Call, argument: str) -> Edit:
-    end = source.replacing(call, "").end - 1
-    return Edit(end, end, f", {argument}" if call.args or call.keywords else argument)

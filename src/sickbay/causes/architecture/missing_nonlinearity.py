@@ -33,12 +33,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import first_place, from_sign, hint, located, proof, strong, times
 from sickbay.causes.fixing import Source, called, mend, source_at
 from sickbay.causes.initial import solved
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
+from sickbay.causes.thrown_away import thrown_away
 from sickbay.facts import LinearMap
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
@@ -52,6 +54,7 @@ BENDS = frozenset(
     "relu relu6 leaky_relu elu selu celu gelu silu mish sigmoid tanh softplus softsign hardtanh hardsigmoid hardswish prelu rrelu glu sin cos "
     "clamp exp abs square pow max maximum sqrt logsigmoid".split()
 )
+ACTIVATIONS = BENDS | {"act", "activation"}
 ON_PURPOSE = re.compile(r"class \w*Linear\w*\(|(deep|purely|two-layer|factori[sz]ed)[- ]linear|linear (auto-?encoder|network|model|net\b|probe)|"
                         r"(no|without) (any )?(activation|non-?linear)|low[- _]rank", re.IGNORECASE)  # fmt: skip
 
@@ -77,9 +80,11 @@ def missing_nonlinearity(record: Record, signs: Signs) -> Iterator[Evidence]:
         first, second = pairs[0]
         if whole or (len(bare) >= SEVERAL and len(bare) > len(bent)):
             reach = f"in the whole model, from {maps[0].parameter} to {maps[-1].parameter}, nothing bends the values" if whole else _most(bare, bent)
+            unused = thrown_away(source_at(record, first.place), first.place, ACTIVATIONS)
+            told = f"; the result of `{unused.text}`{located(unused.place)} is thrown away" if unused is not None else ""
             yield proof(
-                f"{first.parameter} feeds {second.parameter}{located(second.place)} with no activation in between; {reach}",
-                first.place,
+                f"{first.parameter} feeds {second.parameter}{located(second.place)} with no activation in between; {reach}{told}",
+                replace(unused.place, layer=first.place.layer) if unused is not None and first.place is not None else first.place,
                 maps=len(maps),
                 pairs=len(pairs),
             )
@@ -135,6 +140,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
     layer = (place.layer or "").rpartition(".")[2] if place is not None else ""
+    if (unused := thrown_away(source, place, ACTIVATIONS)) is not None:
+        kept = unused.source.diff(unused.source.replacing(unused.call, f"{unused.name} = {unused.text}"))
+        return mend("keep the result of the activation", kept, f"{unused.name} = {unused.text}")
     diff = ""
     if source is not None and place is not None:
         calls = [c for c in source.calls(line=place.line) if layer and called(c) == layer and not isinstance(source.parents.get(c), ast.BinOp)]

@@ -30,13 +30,15 @@ Write the number that comes into the layer that expects another; print the shape
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sickbay.causes.asked_for import asked_for
 from sickbay.causes.crashes import argument, built_calls, changed_number, crash_of, died_of, number_place, origin, says, when
 from sickbay.causes.evidence import located, shape
-from sickbay.causes.fixing import mend
+from sickbay.causes.fixing import mend, receiver, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Crash, CrashTensor
 from sickbay.nouns import Evidence, Fix, Place
@@ -136,7 +138,8 @@ def shape_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _layer_place(record: Record, crash: Crash, width: Width) -> Place | None:
     name, position = WIDTHS[crash.layer_kind]
-    return number_place(built_calls(record, crash), position, name, width.wanted) or crash.layer_built_at
+    written = number_place(built_calls(record, crash), position, name, width.wanted)
+    return written or asked_for(record, crash.layer, crash.layer_built_at) or crash.layer_built_at
 
 
 def _width(crash: Crash) -> Width | None:
@@ -195,7 +198,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if width is not None and crash.layer_kind in WIDTHS:
         return _rewidth(record, crash, width)
     if says(crash, _BATCH):
-        return Fix("keep the batch as the first dimension: flatten everything after it", "x = x.flatten(1)      # instead of x.view(-1, n)", "advice")
+        text, snippet = "keep the batch as the first dimension: flatten everything after it", "x = x.flatten(1)      # instead of x.view(-1, n)"
+        return mend(text, _flattened(record, crash.reshaped_at), snippet, "consent")
     if says(crash, r"Expected target size"):
         return Fix("cross_entropy wants the classes in dimension 1", "F.cross_entropy(output.transpose(1, 2), target)", "advice")
     if says(crash, r"[Tt]arget size"):
@@ -209,6 +213,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             "advice",
         )
     return Fix("print both shapes before this line and make them agree", "print(a.shape, b.shape)", "advice")
+
+
+def _flattened(record: Record, place: Place | None) -> str:
+    """`x.view(-1, 48)` as `x.flatten(1)`."""
+    source = source_at(record, place)
+    calls = [c for c in source.calls("view", "reshape", line=place.line) if len(c.args) == 2] if source is not None and place is not None else []
+    owner = receiver(calls[0]) if len(calls) == 1 and ast.unparse(calls[0].args[0]) == "-1" else None
+    return source.diff(source.replacing(calls[0], f"{source.segment(owner)}.flatten(1)")) if source is not None and owner is not None else ""
 
 
 def _rewidth(record: Record, crash: Crash, width: Width) -> Fix:

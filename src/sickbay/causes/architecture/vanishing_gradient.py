@@ -30,12 +30,13 @@ ReLU or GELU instead of sigmoid/tanh between layers, normalisation layers, resid
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import Source, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
@@ -80,13 +81,39 @@ def vanishing_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, activation: str, layer: str | None) -> Place:
-    """The line of the activation that shrinks the most often; the layer alone where there is none."""
+    """The line of the activation that shrinks the most often, or the one that should lead around it; the layer alone where there is none."""
     lines = [op.place for loss in record.facts.losses for op in loss.activations if op.name == activation and op.place is not None]
     by_line = Counter((p.file, p.line) for p in lines)
     if not by_line:
         return Place(layer=layer)
     most = by_line.most_common(1)[0][0]
-    return replace(next(p for p in lines if (p.file, p.line) == most), layer=layer)
+    place = next(p for p in lines if (p.file, p.line) == most)
+    around = _straight_on(record, place)
+    return replace(around[0].place(around[1].lineno) if around is not None else place, layer=layer, guess=around is not None)
+
+
+def _straight_on(record: Record, activation: Place) -> tuple[Source, ast.Assign, str] | None:
+    """`for block in blocks: h = block(h)` around gates: a gate (tanh times sigmoid) is meant to shrink, and it is the sum with what came in that is missing."""
+    source = source_at(record, activation)
+    statement = source.statement(activation.line) if source is not None else None
+    if source is None or statement is None or not _gates(statement):
+        return None
+    loops = [n for n in ast.walk(source.tree) if isinstance(n, ast.For)]
+    found = [(s, name) for loop in loops for s in loop.body if isinstance(s, ast.Assign) and (name := _handed_on(loop, s))]
+    return (source, *found[0]) if len(found) == 1 else None
+
+
+def _gates(statement: ast.stmt) -> bool:
+    products = [n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+    sides = [{called(c).lower() for side in (p.left, p.right) for c in ast.walk(side) if isinstance(c, ast.Call)} for p in products]
+    return any("sigmoid" in names and len(names) > 1 for names in sides)
+
+
+def _handed_on(loop: ast.For, statement: ast.Assign) -> str:
+    """The name that a block of the loop is given and gives back."""
+    call, name = statement.value, ast.unparse(statement.targets[0])
+    same = isinstance(call, ast.Call) and ast.unparse(call.func) == ast.unparse(loop.target) and [ast.unparse(a) for a in call.args] == [name]
+    return name if same else ""
 
 
 def _shrinking(record: Record) -> tuple[str, int]:
@@ -96,6 +123,11 @@ def _shrinking(record: Record) -> tuple[str, int]:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    gates = [a for loss in record.facts.losses for x in loss.activations if x.place is not None and (a := _straight_on(record, x.place)) is not None]
+    if gates:
+        script, statement, name = gates[0]
+        added = script.replacing(statement.value, f"{name} + {script.segment(statement.value)}")
+        return mend("add what goes into each block to what comes out of it", script.diff(added), f"{name} = {name} + block({name})", "consent")
     op = next((x for loss in record.facts.losses for x in loss.activations if x.name in SHRINKING and x.place), None)
     source = source_at(record, op.place) if op is not None else None
     diff = ""

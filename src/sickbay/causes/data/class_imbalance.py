@@ -33,7 +33,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend, source_at
+from sickbay.causes.fixing import keyword, mend
+from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.facts import Head
@@ -52,8 +53,11 @@ MARGIN = 0.02
 
 PIXELS = 0.005
 """...of pixels: of a few hundred thousand, this many are a thousand or more."""
+MOST_CLASSES = 10
 LOOKS = 3
 """Batches whose pixels were counted."""
+COUNTED = ("pixels", "tags")
+"""What is there or not, each by itself."""
 
 
 @cause(
@@ -83,22 +87,12 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield strong(
                 f"class {common} has {100 * share[common]:.0f} % of the {noun} and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
                 f"the others have {100 * rare:.1f} % of the {noun} and {100 * others:.2g} % of the predictions",
-                _loss_place(record) or place,
+                loss_place(record) or place,
                 common=float(share[common]),
                 predicted=float(predicted[common]),
             )
             yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
         return
-
-
-def _loss_place(record: Record) -> Place | None:
-    """Where weights belong: the line that builds the loss, or calls it."""
-    head = next((h for loss in record.facts.losses for h in loss.heads), None)
-    source = source_at(record, head.called_at) if head is not None else None
-    built = source.calls(head.module) if source is not None and head is not None and head.module else []
-    if len(built) == 1 and source is not None:
-        return source.place(built[0].lineno)
-    return head.called_at if head is not None else None
 
 
 def _labels(record: Record) -> tuple[np.ndarray, str, float, Place | None] | None:
@@ -122,17 +116,24 @@ def _one_of_many(head: Head) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    labels = record.facts.labels
-    weights = ""
-    if labels is not None and labels.classes <= 10 and len(labels.histogram) == labels.classes:
-        total = sum(labels.histogram)
-        weights = ", ".join(f"{total / (labels.classes * max(n, 1)):.2g}" for n in labels.histogram)
-    elif labels is None and (found := _labels(record)) is not None and len(found[0]) == 2:
+    head, call, found = first_head(record), loss_call(record), _labels(record)
+    share = found[0] if found is not None else np.ones(1)
+    if found is not None and found[1] in COUNTED:
         text = (
             "weight the rare class in the loss (by how rare it is), or use a loss of the overlap (Dice); look at recall and overlap, not at accuracy"
         )
-        return mend(text, "", f"criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor({found[0][0] / max(found[0][1], 1e-9):.1f}))")
-    snippet = (
-        f"criterion = nn.CrossEntropyLoss(weight=torch.tensor([{weights}]))" if weights else "WeightedRandomSampler(1 / counts[labels], len(labels))"
-    )
-    return mend("weight the classes in the loss (by 1 / their share), or sample them evenly; look at recall per class", "", snippet)
+    else:
+        text = "weight the classes in the loss (by 1 / their share), or sample them evenly; look at recall per class"
+    binary = len(share) == 2 and ((found is not None and found[1] in COUNTED) or "binary" in (head.function if head is not None else ""))
+    if binary:
+        name, weights, loss = "pos_weight", f"torch.tensor({share[0] / max(float(share[1]), 1e-9):.1f})", "BCEWithLogitsLoss"
+    elif 1 < len(share) <= MOST_CLASSES:
+        name, loss = "weight", "CrossEntropyLoss"
+        weights = f"torch.tensor([{', '.join(f'{1 / (len(share) * max(float(s), 1e-9)):.2g}' for s in share)}])"
+    else:
+        return mend(text, "", "WeightedRandomSampler(1 / counts[labels], len(labels))")
+    if call is not None and weighted(call[1]):
+        text = "weight the rare classes up, by 1 / their share; the weights that the loss is given do not"
+    fits = call is not None and keyword(call[1], name) is None and head is not None and head.function in TAKES[name]
+    diff = call[0].diff(call[0].giving(call[1], name, weights)) if call is not None and fits else ""
+    return mend(text, diff, f"criterion = nn.{loss}({name}={weights})", "consent")

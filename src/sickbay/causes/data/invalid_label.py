@@ -198,8 +198,7 @@ def _ignore(record: Record, crash: Crash, name: str) -> Fix:
     diff = ""
     if found is not None and found[1].args and found[1].keywords == [] and crash.call.startswith(("F.", "torch.", "nn.functional")):
         source, call = found
-        last = call.args[-1]
-        diff = source.diff(source.replacing(last, f"{source.segment(last)}, ignore_index=-1"))
+        diff = source.diff(source.giving(call, "ignore_index", "-1"))
     text = "if -1 stands for “no label”, tell the loss to leave it out (otherwise give those samples a class)"
     return mend(text, diff, "nn.CrossEntropyLoss(ignore_index=-1)", "consent")
 

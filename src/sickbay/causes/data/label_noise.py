@@ -37,13 +37,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import hint, listed, strong
+from sickbay.causes.evidence import first_place, hint, listed, strong
 from sickbay.causes.examples import probe_of, told
-from sickbay.causes.fixing import mend
+from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.prepared import prepared, relabelled
 from sickbay.causes.registry import cause
+from sickbay.causes.statement_kinds import column_of, given_names
 from sickbay.facts import DataProbe, Loader, Relation, Suspects
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -136,12 +137,22 @@ def _data(loader: Loader) -> str:
     return f"{loader.variable}.dataset.dataset" if loader.dataset == "Subset" else f"{loader.variable}.dataset"
 
 
+def _one_vote(record: Record, place: Place | None) -> str:
+    """`labels = votes[:, 0]`, by majority."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    several = sorted(column_of(statement)) if statement is not None else []
+    return f"{', '.join(sorted(given_names(statement)))} = torch.mode({several[0]}, dim=1).values" if several and statement is not None else ""
+
+
 def _pairs(found: Suspects) -> str:
     return "most often: " + "; ".join(f"labelled {given}, resembles {other} ({count} times)" for given, other, count in found.pairs[:3])
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     probe = record.facts.data_probe
+    if votes := _one_vote(record, first_place(evidence)):
+        return Fix("this line takes one of several answers for each sample: take the one that most agree on", votes, "advice")
     indices = sorted(probe.suspects.indices[:16]) if probe is not None and probe.suspects is not None else []
     loader = next((x for x in record.facts.loaders if probe is not None and x.index == probe.loader), None)
     data = _data(loader) if loader is not None and loader.variable else "train_set"

@@ -29,11 +29,12 @@ random generator, which a line in a loop seeds anew.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend, sources
+from sickbay.causes.fixing import mend, source_at, sources
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
@@ -149,4 +150,17 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(
             text, "", "generator = torch.Generator().manual_seed(0)  # once\nindices = torch.randint(len(data), (batch_size,), generator=generator)"
         )
-    return mend(f"go through the loader{located(place)} once per epoch", "", "for epoch in range(epochs):\n    for x, y in loader:\n        ...")
+    batch, loader = _drawn(record, place)
+    return mend(
+        f"go through the loader{located(place)} once per epoch", "", f"for epoch in range(epochs):\n    for {batch} in {loader}:\n        ..."
+    )
+
+
+def _drawn(record: Record, place: Place | None) -> tuple[str, str]:
+    """What the script calls a batch and its loader in `xb, yb = next(iter(train_loader))`."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    calls = source.calls("iter", within=statement) if source is not None and statement is not None else []
+    if source is None or not isinstance(statement, ast.Assign) or len(calls) != 1 or not calls[0].args:
+        return "x, y", "loader"
+    return source.segment(statement.targets[0]), source.segment(calls[0].args[0])

@@ -34,10 +34,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evaluated import evaluations, split_at, where
+from sickbay.causes.evaluated import VALIDATION, evaluations, split_at, training_rows, where
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
+from sickbay.causes.written import named_like
 from sickbay.facts import Evaluation
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
@@ -81,7 +82,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
         evaluation = known.get(index(series))
         if evaluation is None or not HANDFUL < evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
             continue
-        rows = _training_rows(record)
+        rows = training_rows(record)
         if rows >= SPARED * evaluation.samples and (numbers := _by_chance(series, evaluation.samples)) is not None:
             best, usual, error = numbers
             yield strong(
@@ -96,7 +97,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _a_handful(record: Record) -> Iterator[Evidence]:
-    rows = _training_rows(record)
+    rows = training_rows(record)
     for evaluation in record.facts.evaluations:
         few = 1 <= evaluation.samples <= HANDFUL and evaluation.passes >= CHOICES
         if few and rows >= SPARED * evaluation.samples and not _larger(record, evaluation) and _one_answer_each(record):
@@ -130,14 +131,11 @@ def _larger(record: Record, evaluation: Evaluation) -> bool:
     return any(e.samples > SMALL and e.passes >= evaluation.passes > 1 for e in record.facts.evaluations)
 
 
-def _training_rows(record: Record) -> int:
-    loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
-    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
-
-
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
     if (split := split_at(record)) is not None:
         return split
+    if (number := named_like(record, evaluation.samples, VALIDATION)) is not None:
+        return number
     data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
 

@@ -33,10 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.columns import made_column
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.examples import generalises, probe_of
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import made_column, prepared
+from sickbay.causes.prepared import prepared
 from sickbay.causes.registry import cause
 from sickbay.facts import Column, DataProbe
 from sickbay.nouns import Evidence, Fix
@@ -80,9 +81,11 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     certain = f", {100 * c.sealed:.0f} % of them without exception, by values that come with one class only" if sealed else ""
     certain = f" (in {100 * c.on_a_line:.0f} % of the rows it is the target itself, scaled)" if copied else certain
+    column = made_column(prepared(record, probe.place, probe.target), c.column, c.columns)
+    name = f" (`{column.name}`)" if column is not None and column.name else ""
     yield strong(
-        f"column {c.column} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
-        made_column(prepared(record, probe.place, probe.target), c.column) or probe.place,
+        f"column {c.column}{name} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
+        column.place if column is not None else probe.place,
         column=c.column,
         score=c.score,
     )
@@ -99,8 +102,13 @@ def _score(probe: DataProbe, score: float) -> str:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     column = next((int(e.numbers["column"]) for e in evidence if "column" in e.numbers), 0)
+    probe = probe_of(record)
+    seen = probe.column if probe is not None else None
+    made = made_column(prepared(record, probe.place, probe.target), column, seen.columns) if probe is not None and seen is not None else None
     return mend(
-        f"leave column {column} out unless it is known before the target is; what the model then scores is what it can do",
-        "",
+        f"leave {f'`{made.name}`' if made is not None and made.name else f'column {column}'} out unless it is known before the target is; "
+        "what the model then scores is what it can do",
+        made.without() if made is not None else "",
         f"x = torch.cat([x[:, :{column}], x[:, {column + 1}:]], dim=1)",
+        "consent",
     )

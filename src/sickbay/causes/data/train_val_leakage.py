@@ -31,11 +31,13 @@ Split first, then oversample, augment or cut into windows; remove duplicates bef
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, split_at, where
-from sickbay.causes.evidence import located, proof, strong
+from sickbay.causes.evidence import at, first_place, located, proof, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import copied, parted, sides
+from sickbay.causes.kept_apart import copied, parted
+from sickbay.causes.prepared import sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix
@@ -49,6 +51,7 @@ SHARE = 0.02
 ALL = 0.98
 WIDTH, WIDTH_OF_WHOLE = 3, 16
 """Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
+SPLIT_FIRST = "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only"
 KNOWN = 0.9
 """Training's newest rows were met before: then all of its data is known, and a part that is not found is not training data."""
 
@@ -118,8 +121,12 @@ def _found_partly(rows: int, found: int) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    return mend(
-        "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first",
-        "",
-        "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only",
-    )
+    text, snippet = "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first", SPLIT_FIRST
+    given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
+    copies = next((p for s in given if (p := copied(s)) is not None and p == first_place(evidence)), None)
+    if copies is not None:
+        split = next((p for s in given if (p := parted(s)) is not None), None)
+        text = (
+            f"split first, and copy training's rows only: move what {at(copies)} does below the split{located(split and replace(split, guess=False))}"
+        )
+    return mend(text, "", snippet)

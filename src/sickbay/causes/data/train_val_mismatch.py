@@ -34,10 +34,12 @@ import numpy as np
 
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
-from sickbay.causes.evidence import from_sign, hint, located, strong
+from sickbay.causes.evidence import at, from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import set_up, sides
+from sickbay.causes.prepared import sides
+from sickbay.causes.prepared_alike import left_out, numbered, set_up
 from sickbay.causes.registry import cause
+from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -74,10 +76,22 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | None:
     """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
-        if different := (difference(data) or other_words(data)):
+        if different := difference(data):
             return different, where(record, data), set_up(sides(record, data))
+        if different := other_words(data):
+            return different, where(record, data), _numbered(record, data)
     found = other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
-    return (*found, None) if found is not None else None
+    if found is None:
+        return None
+    different, shown = found
+    places = (_numbered(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
+    return different, shown, next(places, None)
+
+
+def _numbered(record: Record, data: EvaluationData) -> Place | None:
+    """Where words or classes get other numbers."""
+    given = sides(record, data)
+    return numbered(given) or set_up(given)
 
 
 def _worse(record: Record) -> bool:
@@ -90,4 +104,13 @@ def _worse(record: Record) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     found = _found(record)
-    return mend(found[0].cure, "", found[0].snippet) if found is not None else Fix(SAME.cure, SAME.snippet, "advice")
+    if found is None:
+        return Fix(SAME.cure, SAME.snippet, "advice")
+    different, shown, place = found
+    missing = [m for d in evaluations(record) if where(record, d) == shown and (m := left_out(sides(record, d))) is not None and m.place == place]
+    if not missing:
+        return mend(different.cure, "", different.snippet)
+    step = missing[0].source.place(missing[0].step.lineno)
+    return mend(
+        f"only training data goes through {at(step)} (`{step.text}`): do the same to validation data", missing[0].diff(), different.snippet, "consent"
+    )

@@ -31,7 +31,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import strong
+from sickbay.causes.entering import entered, scaled_after
+from sickbay.causes.evidence import first_place, located, strong
+from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import InputScale
 from sickbay.nouns import Evidence, Fix
@@ -73,8 +75,9 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     if text:
         steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
         probe = record.facts.data_probe
-        place = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
-        yield strong(f"{text}; {symptom}", place, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+        forward = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
+        where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
+        yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
 def _worse_than_the_mean(record: Record) -> str:
@@ -107,4 +110,4 @@ def _normalised_first(record: Record) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     snippet = "mean, std = x_train.mean(0), x_train.std(0).clamp_min(1e-8)\nx_train, x_test = (x_train - mean) / std, (x_test - mean) / std"
-    return Fix("standardise the inputs with the training set's mean and spread", snippet, "advice")
+    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, first_place(evidence)), snippet, "consent")

@@ -37,7 +37,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, proof
-from sickbay.causes.fixing import Edit, Source, keyword, mend, source_at
+from sickbay.causes.fixing import Edit, Source, mend, source_at
 from sickbay.causes.prepared import in_order, of_head
 from sickbay.causes.registry import cause
 from sickbay.facts import LabelOrder, Loader
@@ -155,14 +155,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 
 def _shuffle(source: Source, place: Place | None) -> Edit | None:
     calls = [c for c in source.calls(line=place.line if place else None) if "Loader" in ast.unparse(c.func)]
-    if not calls:
-        return None
-    call = calls[0]
-    given = keyword(call, "shuffle")
-    if given is not None:
-        return source.replacing(given.value, "True")
-    last = call.keywords[-1].value if call.keywords else call.args[-1] if call.args else None
-    return source.replacing(last, f"{source.segment(last)}, shuffle=True") if last is not None else None
+    return source.giving(calls[0], "shuffle", "True") if calls else None
 
 
 def _permute(source: Source, place: Place | None) -> Edit | None:

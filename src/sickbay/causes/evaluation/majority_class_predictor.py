@@ -29,8 +29,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import strong
-from sickbay.causes.fixing import mend
+from sickbay.causes.evidence import located, strong
+from sickbay.causes.fixing import keyword, mend
+from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
@@ -67,9 +68,12 @@ def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]
         if predicted[one] >= ALL:
             own = float(share[one]) if one < len(share) else 0.0
             where = "validation" if family.endswith("eval") else "training"
+            call, head = loss_call(record), first_head(record)
+            weights = loss_place(record) if call is not None and weighted(call[1]) else None
+            told = f"; the loss weights the classes{located(weights)}" if weights is not None else ""
             yield strong(
-                f"class {one} has {100 * predicted[one]:.1f} % of the predictions at the end ({where}) and {100 * own:.0f} % of the labels",
-                labels.place,
+                f"class {one} has {100 * predicted[one]:.1f} % of the predictions at the end ({where}) and {100 * own:.0f} % of the labels{told}",
+                weights or (head.called_at if head is not None else None) or labels.place,
                 predicted=float(predicted[one]),
                 share=own,
             )
@@ -77,6 +81,11 @@ def majority_class_predictor(record: Record, signs: Signs) -> Iterator[Evidence]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    call = loss_call(record)
+    if call is not None and weighted(call[1]):
+        name = next(n for n in TAKES if keyword(call[1], n) is not None)
+        text = "leave the weights out, or make them about 1 / the share of each class: as they are, one class outweighs all others"
+        return mend(text, call[0].diff(call[0].giving(call[1], name, "None")), f"{name}=None", "consent")
     return mend(
         "train on one small batch until its loss is near zero: if that fails, the model or the loss is broken, else look at data and learning rate",
         "",

@@ -38,7 +38,7 @@ import numpy as np
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.evidence import against, hint, strong
 from sickbay.causes.fixing import called, keyword, mend, number, source_at
-from sickbay.causes.naming import optimizer_name
+from sickbay.causes.naming import assigned, optimizer_name
 from sickbay.causes.rates import main_optimizer, rate, rate_place
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place
@@ -89,7 +89,7 @@ def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
     after = _norms_after(record)
     told = "the norms come after the residual sums (post-norm), and " if after else ""
     say = strong if after else hint
-    yield say(f"{told}the learning rate is at its peak of {number(lr)} from step 0: {trouble}", rate_place(record), lr=lr)
+    yield say(f"{told}the learning rate is at its peak of {number(lr)} from step 0: {trouble}", _place(record), lr=lr)
     peak = _usual_peak(record)
     if peak is not None and lr <= peak:
         yield hint(f"the rate itself is not too high: a schedule with a warm-up over a tenth of the steps reaches {peak:.2g} at this width")
@@ -97,6 +97,14 @@ def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield against(
             f"the rate is above {peak:.2g}, which a warm-up over a tenth of the steps would reach at this width: a tenth of the rate decides"
         )
+
+
+def _place(record: Record) -> Place | None:
+    """Where a warm-up belongs: in the schedule, if there is one, else after the optimizer."""
+    optimizer = main_optimizer(record)
+    schedules = [s.built_at for s in record.facts.schedulers if optimizer is not None and s.optimizer in (optimizer.index, None)]
+    built = optimizer.built_at if optimizer is not None else None
+    return next((p for p in (*schedules, built) if p is not None), None) or rate_place(record)
 
 
 # -- what is there ------------------------------------------------------------------------------------------------------
@@ -157,7 +165,8 @@ def _updates(record: Record) -> tuple[float, float] | None:
     early = typical[(columns.steps > 0) & (columns.steps <= max(10, EARLY * record.facts.run.steps))]
     late = typical[columns.steps >= record.facts.run.steps / 2]
     late = late if len(late) else typical[-1:]
-    return (float(np.nanmax(early)), float(np.nanmedian(late))) if len(early) else None
+    known = np.isfinite(early).any() and np.isfinite(late).any()
+    return (float(np.nanmax(early)), float(np.nanmedian(late))) if known else None
 
 
 def _broken(record: Record, signs: Signs) -> str:
@@ -211,13 +220,33 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     optimizer = main_optimizer(record)
     steps = max(int(EARLY * record.facts.run.steps), 10)
     name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
-    made = f"warmup = torch.optim.lr_scheduler.LinearLR({name}, start_factor=0.01, total_iters={steps})"
-    diff = ""
-    if optimizer is not None and not record.facts.schedulers and optimizer.built_at is not None and optimizer.stepped_at is not None:
-        source = source_at(record, optimizer.built_at)
-        if source is not None and optimizer.stepped_at.file == optimizer.built_at.file and "self." not in name:
-            built, stepped = source.statement(optimizer.built_at.line), source.statement(optimizer.stepped_at.line)
-            if built is not None and stepped is not None and source.function(built) is source.function(stepped):
-                diff = source.diff(source.after(built, made), source.after(stepped, "warmup.step()"))
+    rises = f"torch.optim.lr_scheduler.LinearLR({name}, start_factor=0.01, total_iters={steps})"
+    diff = _before_the_schedule(record, rises, name, steps) or _beside_the_optimizer(record, rises, name)
     text = f"let the rate rise over the first {steps} steps; if the loss then still does not fall, the rate itself is too high: a run with a tenth of it decides"
-    return mend(text, diff, f"{made}\n...\n{name}.step()\nwarmup.step()", "consent")
+    return mend(text, diff, f"warmup = {rises}\n...\n{name}.step()\nwarmup.step()", "consent")
+
+
+def _before_the_schedule(record: Record, rises: str, name: str, steps: int) -> str:
+    """The diff that puts a warm-up before a schedule that is stepped with every step of the optimizer."""
+    for schedule in record.facts.schedulers:
+        source, variable = source_at(record, schedule.built_at), assigned(record, schedule.built_at)
+        built = source.statement(schedule.built_at.line) if source is not None and schedule.built_at is not None else None
+        if source is None or built is None or not variable or schedule.steps < SHARE_OF_BEGUN * schedule.optimizer_steps:
+            continue
+        sequence = f"torch.optim.lr_scheduler.SequentialLR({name}, [{rises}, {variable}], milestones=[{steps}])"
+        return source.diff(source.after(built, f"{variable} = {sequence}"))
+    return ""
+
+
+def _beside_the_optimizer(record: Record, rises: str, name: str) -> str:
+    """The diff that makes a warm-up after the optimizer and steps it with it, where there is no schedule."""
+    optimizer = main_optimizer(record)
+    if optimizer is None or record.facts.schedulers or optimizer.built_at is None or optimizer.stepped_at is None:
+        return ""
+    source = source_at(record, optimizer.built_at)
+    if source is None or optimizer.stepped_at.file != optimizer.built_at.file or "self." in name:
+        return ""
+    built, stepped = source.statement(optimizer.built_at.line), source.statement(optimizer.stepped_at.line)
+    if built is None or stepped is None or source.function(built) is not source.function(stepped):
+        return ""
+    return source.diff(source.after(built, f"warmup = {rises}"), source.after(stepped, "warmup.step()"))

@@ -32,17 +32,25 @@ Keep the weights of the best evaluation (early stopping); then weight decay, dro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from sickbay.causes.evidence import from_sign
-from sickbay.causes.fixing import Edit, keyword, mend
+from sickbay.causes.evaluated import training_rows
+from sickbay.causes.evidence import from_sign, located
+from sickbay.causes.fixing import keyword, mend
+from sickbay.causes.length import length_place
 from sickbay.causes.naming import constructor
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
-from sickbay.nouns import Evidence, Fix, Sign
+from sickbay.causes.written import named_like
+from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
+OFTEN = 100
+"""Passes over each sample. Overfitting runs of usual length in the ward make 12 to 40 (164, 166, 1157, 1162); one that kept a limit meant for trying out makes 130 (1017)."""
+SAMPLES = re.compile(r"train|sample|\bn\b|num|size|rows|limit|count|max", re.IGNORECASE)
 LEARNED = 0.1
 """Validation improved by a tenth of the untrained loss before it turned: otherwise it never generalised at all."""
 
@@ -70,10 +78,22 @@ STANDS = 0.02
 def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     turns = _turns(signs, logged=record.facts.log is not None)
     for sign in turns[:1]:
-        yield from_sign("strong", sign)
+        told = from_sign("strong", sign)
+        for place, what in ((_few(record), "how many samples there are"), (length_place(record), "how long it trains")):
+            if place is not None:
+                told = replace(told, place=place, text=f"{sign.text}; {what} is set{located(place)}")
+                break
+        yield told
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
     if not turns and record.facts.log is not None and not signs.has("val-flat-from-start"):
         yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
+
+
+def _few(record: Record) -> Place | None:
+    """Where the number of training samples is written, if each of them came a hundred times and more: then it is not the length of the run that is odd."""
+    rows, labels = training_rows(record), record.facts.labels
+    batch = next((x.batch_size or 0 for x in record.facts.loaders if x.role == "train"), 0) or (labels.batch_size if labels is not None else 0)
+    return named_like(record, rows, SAMPLES) if rows and record.facts.run.steps * batch >= OFTEN * rows else None
 
 
 def _memorised(n: Mapping[str, float]) -> bool:
@@ -103,11 +123,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     when = f" (step {numbers['best_step']:.0f}{epoch})" if "best_step" in numbers else ""
     optimizer = main_optimizer(record)
     built = constructor(record, optimizer) if optimizer is not None else None
-    edit: Edit | None = None
-    if built is not None and keyword(built[1], "weight_decay") is None and (built[1].keywords or built[1].args):
-        last = built[1].keywords[-1].value if built[1].keywords else built[1].args[-1]
-        edit = built[0].replacing(last, f"{built[0].segment(last)}, weight_decay=1e-2")
-    diff = built[0].diff(edit) if built is not None and edit is not None else ""
+    diff = built[0].diff(built[0].giving(built[1], "weight_decay", "1e-2")) if built is not None and keyword(built[1], "weight_decay") is None else ""
     text = f"keep the weights of the best evaluation{when} and stop when it no longer improves; then regularise (weight decay, dropout, more data)"
     return mend(text, diff, "if val_loss < best:\n    best, state = val_loss, copy.deepcopy(model.state_dict())", "consent")
 

@@ -43,10 +43,11 @@ import numpy as np
 
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
+from sickbay.causes.length import length
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
 from sickbay.causes.stopped import left_early
-from sickbay.causes.written import Written, changed, place_of, written
+from sickbay.causes.written import changed, place_of
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -78,7 +79,6 @@ TO_THE_END = 0.5
 FALLS = 0.9
 RATE_KEPT = 0.5
 LONGER = 10
-MOST_EPOCHS = 50
 OTHERWISE = (
     "update-ratio-low",
     "update-ratio-high",
@@ -89,21 +89,6 @@ OTHERWISE = (
     "train-val-gap",
     "val-flat-from-start",
     "small-gradients",
-)
-EPOCHS = ("epochs", "n_epochs", "num_epochs", "max_epochs", "EPOCHS", "NUM_EPOCHS", "N_EPOCHS", "nepochs", "num_train_epochs", "epoch")
-STEPS = (
-    "steps",
-    "max_steps",
-    "num_steps",
-    "n_steps",
-    "max_iters",
-    "iterations",
-    "n_iters",
-    "num_iters",
-    "iters",
-    "STEPS",
-    "MAX_STEPS",
-    "total_steps",
 )
 
 
@@ -149,7 +134,7 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
         yield say(
             f"{what} to {found.loss:.3g} and was not levelling off when the run ended after {len(c)} steps; as many again "
             f"would lower it by another {found.gain:.2g} ({found.low:.2g} to {found.high:.2g})",
-            place_of(_length(record)),
+            place_of(length(record)),
             (int(c.steps[3 * len(c) // 4]), int(c.steps[-1])),
             loss=found.loss,
             gain=found.gain,
@@ -244,19 +229,10 @@ def _validation_stands(record: Record) -> bool:
     return bool(curves) and not any(float(c.values[-1]) < float(np.median(c.values[:-1])) for c in curves)
 
 
-def _length(record: Record) -> Written | None:
-    """Where the number of epochs or steps is written: a number of epochs divides that of the steps."""
-    steps, epochs = record.facts.run.steps, record.facts.run.epochs
-    counts = [epochs] if epochs else [e for e in range(1, MOST_EPOCHS + 1) if steps % e == 0]
-    found = [written(record, e, EPOCHS) for e in reversed(counts)]
-    loops = [written(record, n, (), ("range",)) for n in (epochs, steps) if n > 1]
-    return next((f for f in [*found, written(record, steps, STEPS), *loops] if f is not None), None)
-
-
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if any("planned" in e.numbers for e in evidence):
         return Fix("stop only when validation has not improved at all for several evaluations", "EarlyStopping(patience=5, min_delta=0.0)", "advice")
-    found = _length(record)
+    found = length(record)
     value = found[1].value if found is not None else None
     more = str(int(value * LONGER)) if isinstance(value, (int, float)) else ""
     return mend(

@@ -31,11 +31,13 @@ Load with `strict=True` and repair the names; initialise before loading, not aft
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import first_place, listed, located, proof, strong
+from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
 from sickbay.causes.fixing import keyword, mend, source_at
 from sickbay.causes.registry import cause
+from sickbay.causes.thrown_away import result_dropped
 from sickbay.facts import CheckpointRead, StateLoad
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -43,6 +45,7 @@ from sickbay.signs import Signs
 
 ALMOST_NONE = 0.1
 """A tenth of the state and of the model: what matches is accident (a bias, a counter), the rest was lost."""
+NOT_KEPT = "is not kept"
 HALF = 0.5
 """New heads and larger models leave most of one side matched; less than half of both sides is neither."""
 
@@ -108,10 +111,13 @@ def _of_read(record: Record, read: CheckpointRead) -> Iterator[Evidence]:
         f" (load_state_dict{located(copy.place)} put it into another {copy.module}, which is not used)" if copy is not None and not aside else aside
     )
     wrong = idle or copy
+    source = source_at(record, copy.place if copy is not None else None)
+    dropped = result_dropped(source, copy.place) if copy is not None and wrong is copy else None
+    aside += f"; what {at(source.place(dropped.lineno))} gives back {NOT_KEPT}" if dropped is not None and source is not None else ""
     yield proof(
         f"{read.file or 'the checkpoint'}, read{located(read.place)}, fits {read.fitting} of the model's {read.weights} weights by shape, but none of them "
         f"holds its values when training begins: {read.drawn} still hold the numbers of their random initialisation{aside}",
-        wrong.place if wrong is not None else read.place,
+        source.place(dropped.lineno) if dropped is not None and source is not None else wrong.place if wrong is not None else read.place,
         fitting=read.fitting,
         weights=read.weights,
     )
@@ -120,6 +126,13 @@ def _of_read(record: Record, read: CheckpointRead) -> Iterator[Evidence]:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     loads = [x for x in record.facts.state_loads if x.trained]
     place = first_place(evidence)
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    dropped = any(NOT_KEPT in e.text for e in evidence)
+    if dropped and source is not None and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and statement.value.args:
+        model, call = source.segment(statement.value.args[0]), source.segment(statement.value)
+        diff = source.diff(source.replacing(statement.value, f"{model} = {call}")) if model.isidentifier() else ""
+        return mend("keep the model that the state was loaded into", diff, f"{model} = {call}", "consent")
     if not loads:
         return mend(
             "load the state into the model that is trained", "", "model.load_state_dict(state)  # the model whose parameters the optimizer holds"
@@ -133,7 +146,6 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             return mend(
                 "rename the entries to the model's names and load them strictly", "", f"state = {renamed}\nmodel.load_state_dict(state, strict=True)"
             )
-    source = source_at(record, place)
     calls = source.calls("load_state_dict", line=place.line) if source is not None and place is not None else []
     strict = keyword(calls[0], "strict") if len(calls) == 1 else None
     diff = source.diff(source.replacing(strict.value, "True")) if source is not None and strict is not None else ""

@@ -38,6 +38,7 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evidence import first_place, located, proof, strong, times
 from sickbay.causes.fixing import called, source_at
 from sickbay.causes.registry import cause
+from sickbay.causes.stable import mended
 from sickbay.facts import Masked
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -137,15 +138,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     mask = next((m for m in masks if m.place == place or m.times), None)
     if mask is not None and mask.origin == "data":
         snippet = "bad = ~torch.isfinite(x).flatten(1).all(dim=1)  # which samples? drop or fill them where the data are prepared"
-    elif mask is not None and mask.origin_op in ("log", "log2", "log10"):
-        snippet = "torch.log(x.clamp_min(1e-8))  # or log_softmax / logsigmoid of the scores"
-    elif mask is not None and mask.origin_op in ("sqrt", "pow", "rsqrt"):
-        snippet = "torch.sqrt(x + 1e-8)"
-    elif mask is not None and mask.origin_op in ("div", "truediv", "rdiv", "reciprocal"):
-        snippet = "x / y.clamp_min(1e-8)"
-    origin = (
-        f"{mask.origin_op}{located(mask.origin_at)}"
-        if mask is not None and mask.origin == "operation" and mask.origin_op
-        else "the operation that makes the values"
-    )
-    return Fix(f"mend {origin} instead of hiding what it gives", snippet, "advice")
+    elif mask is not None and mask.origin == "operation" and mask.origin_op:
+        at_its_edge = mended(source_at(record, mask.origin_at), mask.origin_at, mask.origin_op, "", "", mask.way in ("gradient", "dropped"))
+        text = f"mend {mask.origin_op}{located(mask.origin_at)} instead of hiding what it gives: {at_its_edge.text}"
+        return Fix(text, at_its_edge.diff, at_its_edge.safety)
+    return Fix("mend the operation that makes the values instead of hiding what it gives", snippet, "advice")

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from sickbay.causes.evidence import located, proof, times
 from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
@@ -142,15 +143,23 @@ def _bare(source: Source, name: str) -> ast.expr | None:
 
 
 def _wrong(source: Source, place: Place | None, name: str, record: Record, idle: Optimizer) -> Edit | None:
-    """Another optimizer's step right after this backward, which found no gradient to use."""
-    others = {optimizer_name(record, o) for o in record.facts.optimizers if o.index != idle.index and o.empty_steps}
+    """Another optimizer's step in its place: one right after this backward that found no gradient to use, or the second of two in a row."""
+    others = {optimizer_name(record, o): o for o in record.facts.optimizers if o.index != idle.index}
     backward = source.statement(place.line if place else None)
-    loop = source.loops(backward)[:1] if backward is not None else []
-    for call in source.calls("step", within=loop[0]) if loop else []:
-        owner = receiver(call)
-        if owner is not None and source.segment(owner) in others:
-            return source.replacing(owner, name)
-    return None
+    if backward is None:
+        return None
+    around = next(iter(source.loops(backward)), source.function(backward))
+    steps = [(c, owner) for c in source.calls("step", within=around) if (owner := receiver(c)) is not None and source.segment(owner) in others]
+    empty = [owner for _, owner in steps if others[source.segment(owner)].empty_steps]
+    again = [owner for (a, first), (b, owner) in pairwise(steps) if source.segment(first) == source.segment(owner) and _in_a_row(source, a, b)]
+    return source.replacing((empty or again)[0], name) if empty or again else None
+
+
+def _in_a_row(source: Source, first: ast.Call, second: ast.Call) -> bool:
+    """Two statements of one block, without a backward pass between them."""
+    between = [c for c in source.calls("backward") if first.lineno < c.lineno < second.lineno]
+    one, other = source.statement(first.lineno), source.statement(second.lineno)
+    return not between and one is not None and other in source.block(one)
 
 
 def _present(source: Source, name: str) -> int | None:
@@ -166,10 +175,8 @@ def _insertion(source: Source, place: Place | None, line: str) -> Edit | None:
     statement = source.statement(place.line if place else None)
     if statement is None:
         return None
-    siblings = next(
-        (b for b in (getattr(source.parents.get(statement), f, None) for f in ("body", "orelse")) if isinstance(b, list) and statement in b), []
-    )
-    following = siblings[siblings.index(statement) + 1 :] if siblings else []
+    block = source.block(statement)
+    following = block[block.index(statement) + 1 :]
     if following and source.calls("clip_grad_norm_", "clip_grad_value_", within=following[0]):
         statement = following[0]
     return source.after(statement, line)

@@ -35,7 +35,8 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Source, called, mend, receiver, source_at
-from sickbay.causes.naming import constructor, optimizer_name
+from sickbay.causes.moving import moved_after
+from sickbay.causes.naming import constructor, model_name, optimizer_name
 from sickbay.causes.parameters import held, named, optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer, Parameter
@@ -130,7 +131,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if orphaned is not None:
         built = constructor(record, orphaned[0])
         line = built[0].segment(_statement(built[0], built[1])) if built is not None else "optimizer = ..."
-        return Fix("build the optimizer after the last change of the model (move this line below it)", line, "advice")
+        put = _put_at(record, [p.replaced_by or "" for p in orphaned[1]])
+        diff = _built_later(*built, put) if built is not None and put is not None else ""
+        return mend("build the optimizer after the last change of the model", diff, f"{line}  # below it", "consent")
     missing = _missing(record)
     if (listing := _plain_list(record, missing)) is not None:
         source, assignment = listing
@@ -144,8 +147,29 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     diff = _whole_model(*built, missing) if built is not None else ""
     modules = list(dict.fromkeys((p.layer.partition(".")[0] or p.layer) if p.layer else p.name for p in missing))
     name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
-    snippet = f'{name}.add_param_group({{"params": {modules[0] if modules else "module"}.parameters()}})'
+    owner = model_name(record, record.facts.timeline.places.get("forward")) if any("." in p.name for p in missing) else ""
+    module = ".".join(part for part in (owner, modules[0] if modules else "module") if part)
+    snippet = f'{name}.add_param_group({{"params": {module}.parameters()}})'
     return mend(f"give the optimizer the parameters of {listed(modules)} too", diff, snippet, "consent")
+
+
+def _built_later(source: Source, call: ast.Call, put: Place) -> str:
+    """The optimizer's line moved below the statement that changes the model, directly or by a function; made once more there if it was needed before."""
+    line = _statement(source, call)
+    if not isinstance(line, ast.Assign) or put.file != source.file or source.loops(line):
+        return ""
+    inner = source.statement(put.line)
+    function = getattr(source.function(inner), "name", "") if inner is not None else ""
+    block = source.block(line)
+    after = block[block.index(line) + 1 :]
+    changes = next(
+        (s for s in after if s.lineno <= (put.line or 0) <= (s.end_lineno or s.lineno) or (function and source.calls(function, within=s))), None
+    )
+    if changes is None or isinstance(changes, (ast.FunctionDef, ast.ClassDef)):
+        return ""
+    name = source.segment(line.targets[0])
+    used = any(isinstance(n, ast.expr) and ast.unparse(n) == name for s in after[: after.index(changes)] for n in ast.walk(s))
+    return source.diff(source.after(changes, source.segment(line))) if used else moved_after(source, line, changes)
 
 
 def _statement(source: Source, call: ast.Call) -> ast.AST:

@@ -30,6 +30,7 @@ Make the optimizer once, before the loop.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, located, proof, times
@@ -87,7 +88,11 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     r = next((r for r in record.facts.rebuilt if r.times >= MINIMUM and r.stateful), None)
     source = source_at(record, r.built_at) if r is not None else None
     diff = _before_loop(source, r) if source is not None and r is not None else ""
-    return mend("make the optimizer once, before the loop", diff, "optimizer = ...  # before `for epoch in ...`, not inside", "consent")
+    statement = statement_at(source, r.built_at) if source is not None and r is not None else None
+    line = source.segment(statement) if source is not None and isinstance(statement, ast.Assign) else "optimizer = ..."
+    inside = getattr(source.function(statement), "name", "") if source is not None and statement is not None else ""
+    where = f"before the loop that calls {inside}()" if inside and not diff else "before the loop"
+    return mend(f"make the optimizer once, {where}", diff, f"{line}  # once", "consent")
 
 
 def _before_loop(source: Source, r: Rebuilt) -> str:

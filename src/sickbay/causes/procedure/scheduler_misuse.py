@@ -298,9 +298,10 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         if list(_too_slow(record, s)):
             return mend("step the scheduler after every optimizer step", _into_loop(record, s), f"optimizer.step()\n{name}.step()", "consent")
         if list(_wrong_way(record, s)):
-            return Fix("tell ReduceLROnPlateau which way is better", f"mode={'min' if s.mode == 'max' else 'max'!r}", "advice")
+            mode = '"min"' if s.mode == "max" else '"max"'
+            return mend("tell ReduceLROnPlateau which way is better", _built_with(record, s, "mode", mode), f"mode={mode}", "consent")
         if list(_up_again(record, s)):
-            return Fix("plan the cosine for all calls of the run", f"T_max={s.steps}", "advice")
+            return mend("plan the cosine for all calls of the run", _built_with(record, s, "T_max", str(s.steps)), f"T_max={s.steps}", "consent")
     return Fix("step the scheduler at the pace that its numbers are written for", "scheduler.step()  # once per epoch, or once per batch", "advice")
 
 
@@ -332,6 +333,16 @@ def _same_scope(source: Source, statement: ast.stmt, s: Scheduler, name: str) ->
         return False
     outer = source.function(built)
     return name.startswith("self.") or outer is source.function(statement) or outer is source.tree
+
+
+def _built_with(record: Record, s: Scheduler, name: str, value: str) -> str:
+    """The diff that gives the scheduler's constructor another value for its second argument."""
+    source = source_at(record, s.built_at)
+    calls = source.calls(s.kind, line=s.built_at.line) if source is not None and s.built_at is not None else []
+    if source is None or len(calls) != 1:
+        return ""
+    given = calls[0].args[1] if len(calls[0].args) > 1 else None
+    return source.diff(source.replacing(given, value) if given is not None else source.giving(calls[0], name, value))
 
 
 def _into_loop(record: Record, s: Scheduler) -> str:

@@ -300,6 +300,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if function in MARGIN:
         return Fix("give the targets as -1 and 1", "loss = F.soft_margin_loss(scores, 2 * y - 1)", "advice")
     target = head.target if head is not None else None
+    if function == "binary_cross_entropy_with_logits" and target is not None and not target.whole:
+        diff = source.diff(_to_squares(source, place.line if place else None)) if source is not None else ""
+        return mend("these are quantities: use a regression loss", diff, "loss = F.mse_loss(output, y)", "consent")
     if function == "binary_cross_entropy_with_logits" and target is not None and target.maximum > 1:
         return Fix(
             "classify: one output per class, and cross-entropy",
@@ -312,6 +315,14 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return Fix("these are quantities: use a regression loss and one output", "loss = F.mse_loss(model(x).squeeze(-1), y)", "advice")
     diff = source.diff(_to_binary(source, place.line if place else None)) if source is not None else ""
     return mend("use the loss for yes-or-no targets", diff, "loss = F.binary_cross_entropy_with_logits(scores, y.float())", "consent")
+
+
+def _to_squares(source: Source, line: int | None) -> Edit | None:
+    here = source.calls("binary_cross_entropy_with_logits", line=line)
+    if len(here) == 1:
+        return renamed(source, here[0], "mse_loss")
+    modules = source.calls("BCEWithLogitsLoss")
+    return renamed(source, modules[0], "MSELoss") if len(modules) == 1 else None
 
 
 def _to_binary(source: Source, line: int | None) -> Edit | None:

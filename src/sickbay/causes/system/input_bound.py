@@ -26,15 +26,17 @@ is the time that making a batch takes. Short waits are left out whatever their s
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sickbay.causes.evidence import hint, located, strong
-from sickbay.causes.fixing import keyword, mend, source_at
+from sickbay.causes.fixing import Function, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -70,11 +72,12 @@ def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
     if share < SHARE or middle < least or total < TOTAL:
         return
     place = (loader.item_at or loader.iterated_at) if loader is not None else None
+    looping = _looping(record, place)
     what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
     yield strong(
         f"a step asks for its batch and {what} {1000 * middle:.0f} ms of {1000 * float(np.median(whole)):.0f} ms: {100 * share:.0f} % of the run"
-        f"{located(place, '; samples are made at')}",
-        place,
+        f"{located(place, '; samples are made at')}{located(looping, ' by a loop in the function at')}",
+        looping or place,
         share=share,
         wait=middle,
     )
@@ -86,6 +89,28 @@ def _loader(record: Record) -> Loader | None:
     return next((x for x in record.facts.loaders if x.role == "train"), None)
 
 
+def _looping(record: Record, item: Place | None) -> Place | None:
+    """The function that samples are made with, if it goes through them piece by piece and what calls it does not."""
+    source = source_at(record, item)
+    made = source.statement(item.line) if source is not None and item is not None else None
+    if source is None or not isinstance(made, Function) or _loops(made):
+        return None
+    own = {name: made[-1] for name, made in source.defined.items() if isinstance(made[-1], Function)}
+    met, ahead = {made.name}, [made]
+    while ahead:
+        calls = [called(c) for c in source.calls(within=ahead.pop(0))]
+        for name in (n for n in calls if n in own and n not in met):
+            if _loops(own[name]):
+                return replace(source.place(own[name].lineno), guess=True)
+            met.add(name)
+            ahead.append(own[name])
+    return None
+
+
+def _loops(function: ast.AST) -> bool:
+    return any(isinstance(n, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)) for n in ast.walk(function))
+
+
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     loader = _loader(record)
     text = "make samples in worker processes, or faster (whole arrays instead of loops, once instead of every epoch)"
@@ -93,7 +118,4 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     calls = source.calls("DataLoader", line=loader.built_at.line) if source is not None and loader is not None and loader.built_at is not None else []
     if source is None or len(calls) != 1 or not calls[0].args:
         return mend(text, "", "loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=4)")
-    known = keyword(calls[0], "num_workers")
-    last = [*calls[0].args, *(k.value for k in calls[0].keywords)][-1]
-    edit = source.replacing(known.value, "4") if known is not None else source.replacing(last, f"{source.segment(last)}, num_workers=4")
-    return mend(text, source.diff(edit), "DataLoader(..., num_workers=4)", "consent")
+    return mend(text, source.diff(source.giving(calls[0], "num_workers", "4")), "DataLoader(..., num_workers=4)", "consent")

@@ -1,0 +1,85 @@
+"""Where training's inputs come in: the line after which scaling them belongs, as far as the text of the script tells (see lineage.py)."""
+
+from __future__ import annotations
+
+import ast
+
+from sickbay.causes.fixing import Function, Source, source_at
+from sickbay.causes.guesses import guess
+from sickbay.causes.lineage import Lineage
+from sickbay.causes.naming import model_name
+from sickbay.causes.prepared import Statements, trained_on
+from sickbay.causes.statement_kinds import DRAWING, calls
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+
+TENSORS = frozenset({"from_numpy", "tensor", "as_tensor", "FloatTensor", "Tensor", "float", "astype", "ToTensor", "to_tensor"})
+"""Calls after which the values are as the model will see them."""
+ORDERS = DRAWING | {"arange"}
+"""Calls that make an order of the samples, and nothing of what they hold."""
+SPLIT = frozenset({"train_test_split"})
+
+
+@guess
+def entered(record: Record) -> Place | None:
+    """The split, if arrays are split by a call: only after it are training's mean and spread known. Else the line that makes tensors of the
+    values, else the one that makes the values. None where the text does not tell."""
+    for found in (given(record), trained_on(record)):
+        place = chosen(found) if found is not None else None
+        if place is not None:
+            return place
+    return None
+
+
+def given(record: Record) -> Statements | None:
+    """What the model's own arguments went through, from the line of the forward pass."""
+    forward = record.facts.timeline.places.get("forward")
+    source, name = source_at(record, forward), model_name(record, forward)
+    if source is None or forward is None or not name:
+        return None
+    lineage = Lineage(source)
+    for call in source.calls(line=forward.line):
+        if source.segment(call.func) == name:
+            return Statements(source, list(dict.fromkeys(s for a in call.args for s in lineage.of(a))))
+    return None
+
+
+def scaled_after(record: Record, place: Place | None) -> str:
+    """The diff that standardises both parts after a split, in the names that it gives them."""
+    source = source_at(record, place)
+    split = source.statement(place.line) if source is not None and place is not None else None
+    if source is None or not isinstance(split, ast.Assign) or not calls(split, SPLIT) or not isinstance(split.targets[0], ast.Tuple):
+        return ""
+    names = [source.segment(t) for t in split.targets[0].elts[:2]]
+    if len(names) < 2:
+        return ""
+    train, rest = names
+    return source.diff(
+        source.after(split, f"mean, std = {train}.mean(0), {train}.std(0) + 1e-8"),
+        source.after(split, f"{train}, {rest} = ({train} - mean) / std, ({rest} - mean) / std"),
+    )
+
+
+def chosen(found: Statements) -> Place | None:
+    lines = [
+        s for s in found.statements if isinstance(s, (ast.Assign, ast.AnnAssign, ast.Return)) and not found.source.loops(s) and not calls(s, ORDERS)
+    ]
+    made = [s for s in lines if not isinstance(s, ast.Return) and not _constructs(found.source, s) and not _loads(s)]
+    for candidates in (
+        [s for s in lines if calls(s, SPLIT)],
+        [s for s in lines if calls(s, TENSORS) and not _constructs(found.source, s)],
+        made,
+    ):
+        if candidates:
+            return found.place(candidates[0])
+    return None
+
+
+def _constructs(source: Source, statement: ast.stmt) -> bool:
+    """Inside `__init__`: it runs for training and evaluation alike, each with numbers of its own."""
+    function = source.function(statement)
+    return isinstance(function, Function) and function.name == "__init__"
+
+
+def _loads(statement: ast.stmt) -> bool:
+    return calls(statement, frozenset({"DataLoader"}))

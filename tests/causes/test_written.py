@@ -1,0 +1,29 @@
+"""Where a number stands that a run was seen to use."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sickbay.causes.written import named_like
+from sickbay.testing import make_record
+
+VAL = re.compile(r"\bval\b")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("n_val = 12\n", 1),
+        ("class Config:\n    val_rows: int = 12\n", 2),
+        ('p.add_argument("--val-size", type=int, default=12)\n', 1),
+        ('cfg = {"val": 12}\n', 1),
+        ("n_train = 12\n", None),
+        ("n_val = 24\n", None),
+        ("n_val = 12\nval_steps = 12\n", None),
+    ],
+)
+def test_a_number_by_its_name(text: str, line: int | None) -> None:
+    place = named_like(make_record(sources={"train.py": text}), 12, VAL)
+    assert (place.line if place is not None else None) == line
