@@ -106,9 +106,13 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                 return
 
 
+def _known(series: Series, least: int) -> bool:
+    return len(series) >= least and bool(np.all(np.isfinite(series.values))) and float(np.max(series.values)) > 0
+
+
 def _spent(record: Record, series: Series, least: int) -> Evidence | None:
     """All steps together, counted by their rates, are a few at the highest one: a decay such as 1 / (1 + t) per step instead of per epoch."""
-    if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
+    if not _known(series, least):
         return None
     top = float(np.max(series.values))
     worth = float(np.sum(series.values)) / top
@@ -128,7 +132,7 @@ def _spent(record: Record, series: Series, least: int) -> Evidence | None:
 
 def _died_at(series: Series, least: int) -> int | None:
     """The step from which the rate is below a hundredth of its highest, if that lies in the first half."""
-    if len(series) < least or not np.all(np.isfinite(series.values)) or np.max(series.values) <= 0:
+    if not _known(series, least):
         return None
     alive = np.flatnonzero(series.values > 1.001 * LOW * np.max(series.values))  # two drops to a tenth are a hundredth, but for rounding
     at = int(alive[-1]) + 1
@@ -137,7 +141,7 @@ def _died_at(series: Series, least: int) -> int | None:
 
 def _idle_from(series: Series, least: int) -> int | None:
     """The step from which the rate is exactly zero to the end, if that is half of the run and it was not so from the start."""
-    if len(series) < least or not np.all(np.isfinite(series.values)):
+    if not _known(series, least):
         return None
     alive = np.flatnonzero(series.values != 0)
     at = int(alive[-1]) + 1 if len(alive) else 0
