@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import Batches, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run
+from sickbay.facts import Batches, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -20,6 +20,16 @@ def imbalanced(labels: tuple[int, ...], predicted: tuple[float, ...], family: st
     order = LabelOrder(classes=len(labels), histogram=labels, batches=50)
     steps = np.arange(0, 200, 20)
     return make_record(steps=200, labels=order, families={family: {str(i): (steps, np.full(len(steps), p)) for i, p in enumerate(predicted)}})
+
+
+def tags(per_row: tuple[float, float]) -> Record:
+    """Fourteen tags, of which a sample has a few or none; none is predicted."""
+    head = Head(
+        function="binary_cross_entropy_with_logits",
+        target_shape=(64, 14),
+        target=Values(count=99, maximum=1, whole=True, distinct=(0, 1), row_sum=per_row),
+    )
+    return with_facts(pixels((0.95, 0.05), (0.999, 0.001)), losses=(Loss(index=0, heads=(head,)),))
 
 
 def pixels(labels: tuple[float, ...], predicted: tuple[float, ...], looks: int = 9) -> Record:
@@ -39,6 +49,7 @@ class TestClassImbalance(CauseTestCase):
         yield imbalanced((900, 40, 30, 30), (1.0, 0.0, 0.0, 0.0))
         yield pixels((0.979, 0.021), (1.0, 0.0))
         yield pixels((0.9, 0.07, 0.03), (0.999, 0.001, 0.0))
+        yield tags((0.0, 4.0))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "rare classes are found", imbalanced((950, 50), (0.955, 0.045))
@@ -46,6 +57,7 @@ class TestClassImbalance(CauseTestCase):
         yield "hardly any rare labels", imbalanced((995, 5), (1.0, 0.0))
         yield "few labels", imbalanced((95, 5), (1.0, 0.0))
         yield "rare pixels are found", pixels((0.979, 0.021), (0.985, 0.015))
+        yield "one of many classes as rows of zeros and a one", tags((1.0, 1.0))
         yield "about half of the pixels each", pixels((0.55, 0.45), (1.0, 0.0))
         yield "hardly any rare pixels", pixels((0.9995, 0.0005), (1.0, 0.0))
         yield "two looks", pixels((0.979, 0.021), (1.0, 0.0), looks=2)

@@ -41,6 +41,11 @@ def run(losses: Any, rate: float | None = None, evaluated: float | None = None, 
     )
 
 
+def turned_again() -> np.ndarray:
+    """Learned, and lost again."""
+    return np.concatenate([falling(4.4, 2.65, 150), np.linspace(2.65, 4.3, 250)])
+
+
 PENALISED = LOOP.replace(
     "loss = F.cross_entropy(out, y)", "loss = F.cross_entropy(out, y) + L1 * sum(p.abs().sum() for p in model.parameters())"
 ).replace("model = Net()", "L1 = 0.02\nmodel = Net()")
@@ -66,6 +71,7 @@ class TestOverRegularised(CauseTestCase):
         yield run(high(), rate=0.75, evaluated=1.2)
         yield run(high(), shrunk=0.1, decay=0.5)
         yield penalised()
+        yield run(turned_again(), shrunk=0.7, decay=0.03)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -76,6 +82,8 @@ class TestOverRegularised(CauseTestCase):
         yield "weights that shrink without decay", run(high(), shrunk=0.1)
         yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
         yield "a few steps", run(high(20), rate=0.9)
+        yield "a loss that rises again without shrinking weights", run(turned_again(), shrunk=0.95, decay=0.03)
+        yield "weights that shrink a little while the loss falls", run(falling(4.4, 1.6, 400), shrunk=0.7, decay=0.03)
         yield "a penalty beside data that are fitted", penalised(last=0.05)
         yield "a penalty that shrinks nothing", penalised(shrunk=0.9)
 

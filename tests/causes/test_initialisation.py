@@ -91,6 +91,7 @@ class TestInitTooLarge(CauseTestCase):
         yield run(falling(500, 0.5, STEPS, speed=9), {"rms": 1.0})
         yield run(falling(400, 30, STEPS), {"rms": 1.0}, head="mse_loss")
         yield run(FLAT, {"rms": 1.0}, {"followed_by": ("tanh",)}, saturated=0.9)
+        yield run(np.r_[5e4, 6e11, 6.0, 2.3 + 0.01 * np.random.default_rng(0).standard_normal(STEPS - 3)], {"rms": 1.0})
         yield factors()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:

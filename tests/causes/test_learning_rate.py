@@ -84,11 +84,13 @@ class TestLrTooLow(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(np.linspace(2.31, 2.27, 400) + noisy(0, 0.01, 400), ratio=1e-5)
         yield run(noisy(2.3, 0.02), ratio=1e-7)
+        yield run(falling(1.27, 1.0, 200, speed=3), ratio=1.5e-4)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
         yield "fine-tuning at a small rate", run(noisy(0.3, 0.02), ratio=1e-6, loaded=True)
         yield "already solved", run(noisy(0.02, 0.002), ratio=1e-6, extra={"accuracy/train": np.full(300, 0.99)})
+        yield "small steps, but half of the loss is gone", run(falling(1.27, 0.5, 200, speed=3), ratio=1.5e-4)
         yield "slow for another reason", run(np.linspace(2.31, 2.2, 400), ratio=1e-3)
         yield "cosine to zero", run(falling(2.3, 0.1), ratio=1e-3 * (1 + np.cos(np.linspace(0, np.pi, 43))) / 2)
         yield "plateau at the noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=1e-5)
@@ -101,6 +103,7 @@ class TestLrDecayedTooSoon(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(falling(2.3, 2.2, 500, noise=0.01, speed=60), lr=0.05 * 0.9 ** np.arange(500))
         yield run(falling(2.3, 0.9, 500, noise=0.1, speed=60), lr=np.maximum(0.05 * (1 - np.arange(500) / 150), 0))
+        yield run(falling(2.3, 1.1, 400, noise=0.1, speed=9), lr=0.15 / (1 + 0.9 * np.arange(400)))
         crept = np.concatenate([np.linspace(1.6, 0.45, 50), np.linspace(0.45, 0.36, 230)])
         yield run(crept + np.random.default_rng(1).normal(0, 0.01, 280), lr=np.repeat([2e-3, 2e-4, 2e-5], [25, 25, 230]))
 
@@ -108,6 +111,8 @@ class TestLrDecayedTooSoon(CauseTestCase):
         yield "cosine to zero at the end", run(falling(2.3, 2.0, 500), lr=0.05 * (1 + np.cos(np.linspace(0, np.pi, 500))) / 2)
         yield "the loss was down by then", run(falling(2.3, 0.1, 500, speed=60), lr=0.05 * 0.9 ** np.arange(500))
         yield "the last tenth of the run at zero", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.maximum(0.05 * (1 - np.arange(500) / 450), 0))
+        yield "the inverse square root", run(falling(2.3, 1.1, 400, noise=0.1, speed=9), lr=0.15 / np.sqrt(1 + np.arange(400)))
+        yield "a steep decay in a run that is done", run(falling(2.3, 0.3, 400, noise=0.1, speed=40), lr=0.15 / (1 + 0.9 * np.arange(400)))
         yield "no rate at all", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.zeros(500))
         yield "restarts", run(falling(2.3, 2.0, 500), lr=np.tile(np.geomspace(0.05, 1e-5, 100), 5))
         yield "a constant rate", run(noisy(2.3, 0.1, 500))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sickbay.facts import Parameter
-from sickbay.record.reader import Record
+from sickbay.facts import LinearMap, Loss, Parameter
+from sickbay.record.reader import Record, with_facts
 from sickbay.signs import read_signs
 from sickbay.testing import make_record, model_facts
 
@@ -19,8 +19,9 @@ def family(name: str, columns: dict[str, float | np.ndarray], **facts: object) -
 
 
 def by_depth(name: str, sizes: np.ndarray, **facts: object) -> Record:
-    columns = {f"{layer}.weight": size for layer, size in zip(LAYERS, sizes, strict=True)}
-    return family(name, columns, **(model_facts(*LAYERS) | facts))
+    layers = LAYERS if len(sizes) == len(LAYERS) else tuple(f"layer{i}" for i in range(len(sizes)))
+    columns = {f"{layer}.weight": size for layer, size in zip(layers, sizes, strict=True)}
+    return family(name, columns, **(model_facts(*layers) | facts))
 
 
 def names(record: Record) -> set[str]:
@@ -107,3 +108,20 @@ def test_saturation() -> None:
 
 def test_empty_families_can_be_read() -> None:
     assert names(make_record()) == set()
+
+
+def test_a_gate_beside_each_layer_is_compared_with_its_like() -> None:
+    sizes = 10.0 ** np.repeat(np.arange(-8.0, 0.0), 2) * np.tile([1.0, 0.003], 8)
+    assert "gradient-decay-with-depth" in names(by_depth("grad_norm", sizes))
+    assert "gradient-growth-with-depth" in names(by_depth("grad_norm", sizes[::-1]))
+    assert not names(by_depth("grad_norm", np.tile([1.0, 1e-4], 8))) & {"gradient-decay-with-depth", "gradient-growth-with-depth"}
+
+
+def test_depth_is_the_order_in_which_the_loss_uses_the_weights() -> None:
+    sizes = 10.0 ** np.arange(-8, 0)
+    order = np.random.default_rng(2).permutation(8)
+    shuffled = by_depth("grad_norm", sizes[order])
+    assert "gradient-decay-with-depth" not in names(shuffled)
+    parameters = [p.name for p in shuffled.facts.parameters]
+    maps = tuple(LinearMap(parameter=parameters[int(np.flatnonzero(order == i)[0])], op="linear") for i in range(8))
+    assert "gradient-decay-with-depth" in names(with_facts(shuffled, losses=(Loss(index=0, linear_maps=maps),)))
