@@ -16,7 +16,7 @@ from sickbay.causes import catalogue, find
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.conclude import diagnose, fold, rank, weigh
 from sickbay.errors import UnknownCause
-from sickbay.facts import Crash, Head, Limit, Loader, LogitsThroughSoftmax, Loss, Model, NonfiniteBatch, Op, Optimizer, Run
+from sickbay.facts import Crash, Head, LabelOrder, Limit, Loader, LogitsThroughSoftmax, Loss, Model, NonfiniteBatch, Op, Optimizer, Run
 from sickbay.nouns import LEVELS, Evidence, Fix, Place, Sign, Suspicion
 from sickbay.signs import Signs
 from sickbay.testing import falling, make_record, model_facts
@@ -261,6 +261,21 @@ def test_a_classifier_that_stays_at_chance_is_undecided() -> None:
     facts["losses"] = [Loss(index=0, optimizers=(0,), heads=(Head(function="cross_entropy", classes=10),))]
     d = diagnose(make_record(series={"loss/train": 2.303 + 0.02 * RANDOM.standard_normal(300)}, **facts))
     assert d.verdict == "undecided" and "one small batch" in d.reason
+
+
+@pytest.mark.parametrize(("right", "verdict"), [(0.15, "undecided"), (0.9, "healthy")])
+def test_a_classifier_that_comes_down_to_chance_knows_nothing_if_its_accuracy_says_so(right: float, verdict: str) -> None:
+    facts = loop_facts()
+    facts["losses"] = [Loss(index=0, optimizers=(0,), heads=(Head(function="cross_entropy", classes=10),))]
+    losses = np.concatenate([np.linspace(4, 2.31, 150), 2.303 + 0.005 * RANDOM.standard_normal(150)])
+    d = diagnose(
+        make_record(
+            series={"loss/train": losses, "accuracy/train": np.full(300, right)},
+            labels=LabelOrder(classes=10, histogram=(100,) * 10, batches=300),
+            **facts,
+        )
+    )
+    assert d.verdict == verdict
 
 
 def test_a_flat_loss_of_an_unknown_kind_is_left_alone() -> None:
