@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sickbay.observe.observer import Observer
@@ -14,11 +16,14 @@ from sickbay.observe.observer import Observer
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_ /().-]{0,40}?)\s*[:=]?\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+WORD = re.compile(r"[A-Za-z][\w/.-]*")
+BEFORE, WORDS = 44, 4
+"""Characters and words before a number that say what it is."""
 LOSS = re.compile(
     r"(?<![a-z])(?:loss|mse|nll|xent|ce|bce|elbo|cost|objective|train|val|valid|validation|test|dev|held[ -]?out)(?![a-z])", re.IGNORECASE
 )
-MOST_LABELS, MOST_LINES, MOST_PAIRS = 16, 20_000, 8
+MOST_LABELS, MOST_LINES, MOST_NUMBERS = 16, 20_000, 16
 
 
 class PrintWatch(Observer):
@@ -33,14 +38,23 @@ class PrintWatch(Observer):
         self.lines = 0
 
     def printed(self, text: str) -> None:
-        if self.lines >= MOST_LINES:
+        if self.lines >= MOST_LINES or LOSS.search(text) is None:
             return
         found: dict[str, float] = {}
-        for label, number in PAIR.findall(text)[:MOST_PAIRS]:
-            name = " ".join(label.replace("_", " ").split()[-4:]).lower()
-            if LOSS.search(name) and (name in self.labels or len(self.labels) < MOST_LABELS) and math.isfinite(value := float(number)):
+        for name, value in _pairs(text):
+            if LOSS.search(name) and (name in self.labels or len(self.labels) < MOST_LABELS) and math.isfinite(value):
                 self.labels.add(name)
                 found.setdefault(name, value)
         if found:
             self.lines += 1
             self.session.writer.frame("printed", self.session.step, tuple(found), list(found.values()))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, float]]:
+    """Each number with the words between it and the one before."""
+    end = 0
+    for number in islice(NUMBER.finditer(text), MOST_NUMBERS):
+        before = text[max(end, number.start() - BEFORE) : number.start()]
+        name = " ".join(WORD.findall(re.split(r"[,;|]", before)[-1])[-WORDS:]).replace("_", " ").lower()
+        yield name, float(number.group())
+        end = number.end()
