@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Head, InputScale, Layer, Loss, Model, Values
+from sickbay.facts import Head, InputScale, Loss, Op, Values
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, falling, make_record
 
@@ -13,9 +13,9 @@ FLAT = 1.1 + np.random.default_rng(0).normal(0, 0.05, 300)
 WINE = {"dtype": "float32", "mean": 69.0, "std": 215.0, "minimum": 0.1, "maximum": 1680.0, "feature_std_min": 0.12, "feature_std_max": 315.0}
 
 
-def inputs(losses: np.ndarray = FLAT, first: str = "Linear", **scale: Any) -> Record:
-    model = Model(name="Net", layers=(Layer(name="first", kind=first, depth=0), Layer(name="out", kind="Linear", depth=1)))
-    return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], models=[model])
+def inputs(losses: np.ndarray = FLAT, first: str = "linear", **scale: Any) -> Record:
+    loss = Loss(index=0, entrances=(Op(name=first), Op(name="cross_entropy")))
+    return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], losses=[loss])
 
 
 def regression(end: float) -> Record:
@@ -37,6 +37,6 @@ class TestUnscaledInput(CauseTestCase):
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
-        yield "batch norm comes first", inputs(first="BatchNorm1d")
+        yield "batch norm comes first", inputs(first="batch_norm")
         yield "token numbers", inputs(dtype="int64")
         yield "standardised", inputs(mean=0.0, std=1.0, maximum=6.0, minimum=-5.0, feature_std_min=0.9, feature_std_max=1.1)

@@ -134,3 +134,17 @@ def test_the_line_of_a_layer(script: WatchScript) -> None:
     run = script(text + LOOP.replace("DATA", FLAT))
     first, second = run.loss.linear_maps
     assert run.at(first.place, "nn.Linear(6, 8)") and run.at(second.place, "nn.Linear(8, 4)")
+
+
+@pytest.mark.parametrize(("first", "op"), [("nn.BatchNorm1d(6)", "batch_norm"), ("nn.Linear(6, 6)", "linear"), ("nn.LayerNorm(6)", "layer_norm")])
+def test_what_the_data_meet_first(script: WatchScript, first: str, op: str) -> None:
+    text = f"""
+    model = nn.Sequential(nn.Flatten(), {first}, nn.ReLU(), nn.Linear(6, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(4):
+        x, y = torch.randn(8, 2, 3), torch.randint(0, 3, (8,))
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    """
+    assert [o.name for o in script(text).loss.entrances][:1] == [op]

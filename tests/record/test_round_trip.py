@@ -114,7 +114,7 @@ PLACE = Place("/x/ü.py", 3, "layer", "loss = f(x)  # ✓")
 EVERYTHING: dict[str, Any] = {
     "environment": facts.Environment(torch="2.9", world_size=4),
     "run": facts.Run(script="ü.py", argv=("--a", "b"), steps=12, exit="SIGKILL", finished=True),
-    "models": (facts.Model(name="Net", layers=(facts.Layer(name="", kind="Net", leaf=False), facts.Layer(name="a", kind="Linear", depth=3))),),
+    "models": (facts.Model(name="Net", layers=(facts.Layer(name="", kind="Net", leaf=False), facts.Layer(name="a", kind="Linear"))),),
     "parameters": (facts.Parameter(name="a.weight", shape=(3, 4), size=12, optimizer=0, reached=False, moved=True, initial_mean=0.0),),
     "optimizers": (facts.Optimizer(index=0, groups=(facts.OptimizerGroup(lr=0.0),), built_at=PLACE, stale_first=0, stale_parameters=("p",)),),
     "loaders": (facts.Loader(index=0, batch_size=None, iterated_at=PLACE),),

@@ -61,12 +61,12 @@ for epoch in range(3):
 """
 SOURCES = {f"{CWD}/net.py": MODEL_SOURCE, f"{CWD}/train.py": TRAIN_SOURCE}
 LAYERS = (
-    Layer(name="", kind="Net", leaf=False, depth=0),
-    Layer(name="conv1", kind="Conv2d", parameters=100, trainable=100, depth=1),
-    Layer(name="conv2", kind="Conv2d", parameters=1820, trainable=1820, depth=2),
-    Layer(name="fc1", kind="Linear", parameters=16050, trainable=16050, depth=3),
-    Layer(name="drop", kind="Dropout", depth=4, mode_sensitive=True),
-    Layer(name="fc2", kind="Linear", parameters=510, trainable=510, depth=5),
+    Layer(name="", kind="Net", leaf=False),
+    Layer(name="conv1", kind="Conv2d", parameters=100, trainable=100),
+    Layer(name="conv2", kind="Conv2d", parameters=1820, trainable=1820),
+    Layer(name="fc1", kind="Linear", parameters=16050, trainable=16050),
+    Layer(name="drop", kind="Dropout", mode_sensitive=True),
+    Layer(name="fc2", kind="Linear", parameters=510, trainable=510),
 )
 NAMES = tuple(f"{layer}.{kind}" for layer in ("conv1", "conv2", "fc1", "fc2") for kind in ("weight", "bias"))
 UNCHECKED = (
@@ -266,9 +266,7 @@ def large(layers: int = 300, steps: int = 100_000) -> tuple[Diagnosis, Record]:
     """Hundreds of layers, a hundred thousand steps, vanishing gradients."""
     rng = np.random.default_rng(4)
     names = tuple(f"encoder.layers.{i // 6}.{('attn.q', 'attn.k', 'attn.v', 'attn.out', 'mlp.up', 'mlp.down')[i % 6]}.weight" for i in range(layers))
-    modules = tuple(
-        Layer(name=n.removesuffix(".weight"), kind="Linear", parameters=1_048_576, trainable=1_048_576, depth=i) for i, n in enumerate(names)
-    )
+    modules = tuple(Layer(name=n.removesuffix(".weight"), kind="Linear", parameters=1_048_576, trainable=1_048_576) for n in names)
     at = np.unique(np.concatenate([np.arange(50), np.linspace(50, steps - 1, 900).astype(np.int64)]))
     base = np.geomspace(1e-7, 1e-1, layers)
     loss = 6 * np.exp(-np.arange(steps) / 3e4) + 4 + rng.normal(0, 0.1, steps)
@@ -316,7 +314,7 @@ def hostile() -> tuple[Diagnosis, Record]:
     bad = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>\x1b[31m\u202e\udc80'\""
     steps = 20
     record = Record(
-        _facts(steps, 1, 1.0, models=(Model(name=bad, layers=(Layer(name=bad, kind=bad, parameters=3, trainable=3, depth=0),)),),
+        _facts(steps, 1, 1.0, models=(Model(name=bad, layers=(Layer(name=bad, kind=bad, parameters=3, trainable=3),)),),
                parameters=(Parameter(name=bad, shape=(3,), size=3),)),
         {"loss/train": series("loss/train", np.full(steps, np.nan)), bad: series(bad, np.ones(steps))},
         {"grad_norm": family("grad_norm", (bad,), np.full((steps, 1), np.nan)), "activation_dead": family("activation_dead", (bad,), np.ones((steps, 1)))},

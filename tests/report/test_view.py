@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
 from sickbay.report import charts, layers, view, words
 from sickbay.report.excerpts import diff_lines, excerpt, replacement
-from sickbay.testing import falling, make_record
+from sickbay.report.layers import layer_rows
+from sickbay.testing import falling, make_record, model_facts
 
 
 @pytest.mark.parametrize(
@@ -187,3 +189,10 @@ def test_a_script_is_started_again_only_by_a_command_that_does_it(tmp_path: Path
     run = Run(script=str(tmp_path / script), argv=(script, "--name", "a b"), cwd=str(tmp_path), steps=100, finished=True)
     record = make_record(series={"loss/train": falling(2, 0.1)}, run=run)
     assert view._again(record, view._run(diagnose(record), record)) == again
+
+
+def test_only_layers_whose_weights_no_forward_pass_used_were_never_called() -> None:
+    facts = model_facts("used", "spare")
+    facts["parameters"] = (facts["parameters"][0], replace(facts["parameters"][1], called=False))
+    rows, _ = layer_rows(make_record(steps=10, **facts))
+    assert [r.name for r in rows if "never called" in r.notes] == ["spare"]

@@ -325,6 +325,8 @@ class Loss:
     by_hand: tuple[Head, ...] = ()
     """Differences of a prediction and a given target that the script squares or takes the size of itself; `function` is "difference"."""
     waists: tuple[Waist, ...] = ()
+    entrances: tuple[Op, ...] = ()
+    """The first operations that take data and do more than shape them, in order; a few."""
     penalties: tuple[Penalty, ...] = ()
     """One at most."""
     fragile: tuple[Fragile, ...] = ()

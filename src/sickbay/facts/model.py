@@ -17,8 +17,6 @@ class Layer:
     parameters: int = 0
     """Elements in its own parameters (not its children's)."""
     trainable: int = 0
-    depth: int = -1
-    """Order of first call in the forward pass; -1 if never called."""
     mode_sensitive: bool = False
     """Behaves differently in train and eval mode (active dropout, batch norm with running statistics)."""
     leaf: bool = True

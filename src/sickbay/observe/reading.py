@@ -118,6 +118,12 @@ class Reading:
             return self.trace.made_by(maker)
         return node.sources[sum(m is None for m in node.args[:argument])]
 
+    def takes_data(self, node: Node) -> bool:
+        """It uses a tensor that nobody trains and that no operation made; the layer's own buffers (running averages) are none."""
+        layer = node.layer() if node.layer is not None else None
+        own = {id(b) for b in layer.buffers(recurse=False)} if layer is not None else set()
+        return any(not t.requires_grad and t.dim() and id(t) not in own and self.registry.entry(t) is None for t in node.sources)
+
     # -- walking ------------------------------------------------------------------------------------------------
 
     def producer(self, index: int | None) -> Node | None:

@@ -228,15 +228,22 @@ def _share(value: float | None) -> float | None:
 
 def layer_rows(record: Record) -> tuple[tuple[LayerRow, ...], int]:
     rows = []
+    uncalled = _uncalled(record)
     for model in record.facts.models:
         total = sum(layer.parameters for layer in model.layers) or 1
         for layer in model.layers:
-            notes = ["never called"] if layer.depth < 0 and layer.leaf else []
+            notes = ["never called"] if layer.name in uncalled else []
             notes += ["frozen"] if layer.parameters and not layer.trainable else []
             notes += ["differs by train and eval mode"] if layer.mode_sensitive else []
             name = words.clean(layer.name or model.name)
             rows.append(LayerRow(name, words.clean(layer.kind), layer.leaf, layer.parameters, layer.parameters / total, tuple(notes)))
     return _fit(rows, [bool(r.notes) for r in rows])
+
+
+def _uncalled(record: Record) -> set[str]:
+    """Layers with weights of which no forward pass used any; of others it is not known."""
+    used = {p.layer for p in record.facts.parameters if p.called}
+    return {p.layer for p in record.facts.parameters if p.in_model} - used
 
 
 def time_shares(record: Record) -> tuple[tuple[str, float], ...]:

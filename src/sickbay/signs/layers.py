@@ -36,15 +36,12 @@ def weights(record: Record, family: Family) -> Columns:
     start at zero on purpose (LoRA-B, zero-initialised branches) and embeddings, of which a batch touches only some rows (unless
     there is nothing else, as in matrix factorisation).
     """
-    depth = {layer.name: layer.depth for model in record.facts.models for layer in model.layers if layer.depth >= 0}
     known = {p.name: p for p in record.facts.parameters}
     every = [p for name in family.names if (p := known.get(name)) is not None and _is_weight(p)]
     chosen = [p for p in every if "Embedding" not in p.layer_kind] or every
     used = _used(record)
-    if all(p.name in used for p in chosen):  # else some are not in the graph that was read
+    if all(p.name in used for p in chosen):  # else some are not in the graph that was read, and they stay in the order of the model
         chosen.sort(key=lambda p: used[p.name])
-    else:
-        chosen.sort(key=lambda p: depth.get(p.layer, 10**9))
     place = {name: j for j, name in enumerate(family.names)}
     values = family.values[:, [place[p.name] for p in chosen]] if chosen else np.empty((len(family.steps), 0))
     return Columns(tuple(chosen), family.steps, values)

@@ -84,6 +84,6 @@ def model_facts(*layers: str, width: int = 32, optimizer: int | None = 0, name: 
         for x in layers
     ]
     return {
-        "models": (Model(name=name, layers=tuple(Layer(name=x, kind="Linear", parameters=width * width, depth=i) for i, x in enumerate(layers))),),
+        "models": (Model(name=name, layers=tuple(Layer(name=x, kind="Linear", parameters=width * width) for x in layers)),),
         "parameters": tuple(weights),
     }

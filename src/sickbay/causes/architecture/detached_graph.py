@@ -35,11 +35,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
+from sickbay.causes.evidence import at, first_place, listed, located, proof
 from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
 from sickbay.causes.parameters import held, named, size
 from sickbay.causes.registry import cause
-from sickbay.facts import Cut, Parameter
+from sickbay.facts import Cut
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -52,7 +52,6 @@ WORDS = {
     "sign": "`sign`, whose gradient is zero", "float": "`float()`",
 }  # fmt: skip
 MINIMUM_BACKWARDS = 2
-SUBSTANTIAL = 0.3
 
 
 @cause(
@@ -87,22 +86,10 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
                 parameters=len(lost),
                 values=size(lost),
             )
-    rest = [p for p in cut_off if p.name not in explained]
-    if not explained and _is_the_front(record, rest):
-        yield strong(f"{listed([p.name for p in rest])} ({size(rest):,} values) are used in the forward pass, but no backward pass ever reached them")
 
 
 def _cuts(record: Record) -> list[Cut]:
     return [c for loss in record.facts.losses for c in loss.cuts if c.parameters]
-
-
-def _is_the_front(record: Record, unreached: list[Parameter]) -> bool:
-    """Without a cut that was seen: a large part, in front of everything that is reached (a side branch is merely unused)."""
-    depth = {x.name: x.depth for m in record.facts.models for x in m.layers if x.depth >= 0}
-    trained = held(record)
-    reached = [depth[p.layer] for p in trained if p.reached and p.layer in depth]
-    missing = [depth[p.layer] for p in unreached if p.layer in depth]
-    return bool(reached) and bool(missing) and max(missing) < min(reached) and size(unreached) > SUBSTANTIAL * size(trained)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -51,7 +51,6 @@ SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
 MINIMUM_STEPS = 50
 WORSE, MOSTLY = 1.5, 0.1
 """Times the variance of the targets, which was measured on the first batches only; all but one in ten of the last losses lie above."""
-NORMALISERS = ("BatchNorm", "LayerNorm", "InstanceNorm", "GroupNorm", "RMSNorm")
 
 
 @cause(
@@ -104,8 +103,9 @@ def _extreme(s: InputScale) -> str:
 
 
 def _normalised_first(record: Record) -> bool:
-    called = sorted((x for m in record.facts.models for x in m.layers if x.depth >= 0 and x.leaf), key=lambda x: x.depth)
-    return bool(called) and called[0].kind.startswith(NORMALISERS)
+    """A normalisation is the first that the inputs meet (they, not the targets, which come later)."""
+    first = [loss.entrances[0].name for loss in record.facts.losses if loss.entrances]
+    return bool(first) and all("norm" in name for name in first)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sickbay.observe.readers import broadcasts, cuts, differences, fragile, heads, invalid, linear_chains, operations, penalties, squashes, waists
+from sickbay.observe.readers import (
+    broadcasts,
+    cuts,
+    differences,
+    entrances,
+    fragile,
+    heads,
+    invalid,
+    linear_chains,
+    operations,
+    penalties,
+    squashes,
+    waists,
+)
 from sickbay.observe.reading import Reading
 
 
@@ -21,4 +34,5 @@ def readers() -> tuple[Callable[[Reading], None], ...]:
         linear_chains.read,
         waists.read,
         penalties.read,
+        entrances.read,
     )

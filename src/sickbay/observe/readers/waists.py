@@ -44,16 +44,9 @@ def _on_the_way(reading: Reading, maker: int) -> list[Node]:
     from_data: set[int] = set()
     ancestors = sorted(reading.trace.ancestors(maker), key=lambda n: n.index)
     for node in ancestors:
-        if any(i in from_data for i in node.inputs) or _takes_data(reading, node):
+        if any(i in from_data for i in node.inputs) or reading.takes_data(node):
             from_data.add(node.index)
     return [n for n in ancestors if n.index in from_data]
-
-
-def _takes_data(reading: Reading, node: Node) -> bool:
-    """It uses a tensor that nobody trains and that no operation made; the layer's own buffers (running averages) are none."""
-    layer = node.layer() if node.layer is not None else None
-    own = {id(b) for b in layer.buffers(recurse=False)} if layer is not None else set()
-    return any(not t.requires_grad and t.dim() and id(t) not in own and reading.registry.entry(t) is None for t in node.sources)
 
 
 def _all_pass(reading: Reading, nodes: list[Node]) -> list[Node]:
@@ -63,7 +56,7 @@ def _all_pass(reading: Reading, nodes: list[Node]) -> list[Node]:
     for node in nodes:
         for i in node.inputs:
             used_until[i] = node.index
-        if _takes_data(reading, node):
+        if reading.takes_data(node):
             last_data = node.index
     found, reach = [], last_data
     for node in nodes:
