@@ -77,16 +77,29 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | None:
-    """The line that should have made the step: one that only names it, steps another, or is never reached; else the backward."""
+    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes; else the backward."""
     backward = loss.backward_at if loss is not None else None
     source = source_at(record, backward)
     if source is not None:
         name = optimizer_name(record, optimizer)
         bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
-        line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else present
+        line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else _condition(source, present)
         if line is not None:
             return source.place(line)
-    return backward or optimizer.built_at
+    return _scheduled(record, optimizer) or backward or optimizer.built_at
+
+
+def _condition(source: Source, line: int | None) -> int | None:
+    """The `if` around a step that is never reached; else the step's own line."""
+    step = source.statement(line)
+    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, ast.FunctionDef))), None) if step is not None else None
+    return around.lineno if isinstance(around, ast.If) else line
+
+
+def _scheduled(record: Record, optimizer: Optimizer) -> Place | None:
+    """The line that steps its scheduler, where it alone is stepped."""
+    stepped = [s.stepped_at for s in record.facts.schedulers if s.optimizer == optimizer.index and s.stepped_at is not None]
+    return stepped[0] if len(stepped) == 1 else None
 
 
 def _idle(record: Record) -> list[Optimizer]:
