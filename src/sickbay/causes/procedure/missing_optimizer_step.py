@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from sickbay.causes.evidence import located, proof, times
 from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
+from sickbay.causes.said_twice import said_twice
 from sickbay.causes.uncalled import uncalled
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
@@ -164,15 +164,8 @@ def _wrong(source: Source, place: Place | None, name: str, record: Record, idle:
     around = next(iter(source.loops(backward)), source.function(backward))
     steps = [(c, owner) for c in source.calls("step", within=around) if (owner := receiver(c)) is not None and source.segment(owner) in others]
     empty = [owner for _, owner in steps if others[source.segment(owner)].empty_steps]
-    again = [owner for (a, first), (b, owner) in pairwise(steps) if source.segment(first) == source.segment(owner) and _in_a_row(source, a, b)]
+    again = said_twice(source, "step", around, others)
     return source.replacing((empty or again)[0], name) if empty or again else None
-
-
-def _in_a_row(source: Source, first: ast.Call, second: ast.Call) -> bool:
-    """Two statements of one block, without a backward pass between them."""
-    between = [c for c in source.calls("backward") if first.lineno < c.lineno < second.lineno]
-    one, other = source.statement(first.lineno), source.statement(second.lineno)
-    return not between and one is not None and other in source.block(one)
 
 
 def _present(source: Source, name: str) -> int | None:
