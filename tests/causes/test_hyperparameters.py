@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,13 @@ def test_the_number_is_found_and_changed(record: Record, place: str, new: str) -
     assert suspicion.place is not None and suspicion.place.text is not None and place in suspicion.place.text
     (line,) = added(suspicion.fix.diff)
     assert new in line
+
+
+def test_dropout_by_a_name_of_the_scripts_own() -> None:
+    record = run(high(), rate=0.9)
+    source = "KEEP = 0.9\n" + DROPS.replace("nn.Dropout(0.9)", "nn.Dropout(KEEP)")
+    place = assert_suspects(replace(record, sources={"train.py": source}), "over-regularised").place
+    assert place is not None and "nn.Dropout(KEEP)" in (place.text or "")
 
 
 def test_functional_dropout_counts_too() -> None:

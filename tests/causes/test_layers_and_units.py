@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import Loss, Op
+from sickbay.facts import Layer, Loss, Model, Op
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
@@ -130,3 +130,11 @@ def test_gates_need_a_way_around_them() -> None:
 def test_other_activations_are_named_themselves(change: tuple[str, str]) -> None:
     s = assert_suspects(gated(GATED.replace(*change)), "vanishing-gradient")
     assert s.place is not None and s.place.line == 3 and not s.place.guess
+
+
+@pytest.mark.parametrize(("more", "line"), [("", 1), ("self.other = nn.RNN(8, 16)\n", None)])
+def test_a_plain_recurrent_layer_is_named_where_it_is_made(more: str, line: int | None) -> None:
+    model = Model(name="Net", layers=(Layer(name="rnn", kind="RNN", depth=0),))
+    record = make_record(series={"loss/train": FLAT}, models=[model], sources={"train.py": "self.rnn = nn.RNN(8, 16)\n" + more})
+    place = assert_suspects(record, "vanishing-gradient", "possible").place
+    assert place is not None and (place.line, place.layer) == (line, "rnn")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from causes.scripts import LOOP, added, at, loop_facts, removed
-from sickbay.facts import Loss, Optimizer, Run
-from sickbay.record.reader import Record
+from sickbay.facts import Loss, Optimizer, Run, Scheduler
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
 
 NO_STEP = LOOP.replace("        optimizer.step()\n", "")
@@ -57,6 +57,16 @@ def test_a_branch_that_is_never_taken_is_told_not_patched() -> None:
     source = NO_STEP + "        if never:\n            optimizer.step()\n"
     fix = assert_suspects(idle(source, stepped_at=None), "missing-optimizer-step").fix
     assert "never reached" in fix.text and not fix.diff
+    place = assert_suspects(idle(source, stepped_at=None), "missing-optimizer-step").place
+    assert place is not None and place.text == "if never:"
+
+
+def test_a_scheduler_that_is_stepped_instead() -> None:
+    source = NO_STEP + "        scheduler.step()\n"
+    stepped = at("scheduler.step()", source)
+    record = with_facts(idle(source), schedulers=(Scheduler(kind="StepLR", optimizer=0, stepped_at=stepped, steps=100),))
+    s = assert_suspects(record, "missing-optimizer-step")
+    assert s.place == stepped and added(s.fix.diff) == ["        optimizer.step()"]
 
 
 def test_the_wrong_optimizer() -> None:

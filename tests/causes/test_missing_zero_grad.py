@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from causes.scripts import LOOP, added, at, loop_facts
+from causes.scripts import LOOP, added, at, loop_facts, removed
 from sickbay.facts import Loss, Optimizer
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, make_record
@@ -61,3 +61,13 @@ def test_without_source_there_is_a_snippet() -> None:
 
 def test_a_part_of_the_run_is_likely_only() -> None:
     assert_suspects(make_record(steps=100, **loop_facts(**STALE | {"stale_intervals": 30})), "missing-zero-grad", "likely")
+
+
+def test_gradients_of_another_optimizer_cleared_twice() -> None:
+    source = LOOP.replace("        out = model(x)\n", "        other.zero_grad()\n        other.zero_grad()\n        out = model(x)\n")
+    facts = loop_facts(source, **STALE)
+    cleared = at("other.zero_grad()", source)
+    facts["optimizers"] = [*facts["optimizers"], Optimizer(index=1, kind="SGD", steps=100, variable="other", zero_calls=200, zeroed_at=cleared)]
+    s = assert_suspects(make_record(steps=100, **facts), "missing-zero-grad")
+    assert s.place is not None and s.place.line == (cleared.line or 0) + 1
+    assert added(s.fix.diff) == ["        optimizer.zero_grad()"] and removed(s.fix.diff) == ["        other.zero_grad()"]

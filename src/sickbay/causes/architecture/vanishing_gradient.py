@@ -36,7 +36,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint
-from sickbay.causes.fixing import Source, called, mend, source_at
+from sickbay.causes.fixing import Source, called, mend, source_at, sources
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
@@ -73,11 +73,19 @@ def vanishing_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield hint(f"{count} {name} activations follow each other in the graph", activations=count)
         if signs.has("dead-units"):
             yield against("units of a layer in between are dead, which stops gradients altogether")
-    recurrent = [x.name for m in record.facts.models for x in m.layers if x.kind in ("RNN", "RNNCell")]
+    recurrent = [x for m in record.facts.models for x in m.layers if x.kind in ("RNN", "RNNCell")]
     if recurrent and trouble is not None and trouble.name in ("chance-level", "flat-loss"):
         yield hint(
-            f"{recurrent[0]} is a plain recurrent layer, in which gradients vanish over many time steps; {trouble.text}", Place(layer=recurrent[0])
+            f"{recurrent[0].name} is a plain recurrent layer, in which gradients vanish over many time steps; {trouble.text}",
+            _made(record, recurrent[0].kind, recurrent[0].name),
         )
+
+
+def _made(record: Record, kind: str, layer: str) -> Place:
+    """The only line that makes a layer of this kind, with the layer."""
+    lines = {(source, call.lineno) for source in sources(record) for call in source.calls(kind)}
+    source, line = lines.pop() if len(lines) == 1 else (None, 0)
+    return replace(source.place(line), layer=layer) if source is not None else Place(layer=layer)
 
 
 def _place(record: Record, activation: str, layer: str | None) -> Place:

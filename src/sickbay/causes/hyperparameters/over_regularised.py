@@ -39,6 +39,7 @@ Turn the regulariser off, see that the model can fit the training data, and brin
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 
@@ -46,13 +47,13 @@ import numpy as np
 
 from sickbay.causes.always_on import NAMES
 from sickbay.causes.evidence import at, from_sign, hint, listed, strong
-from sickbay.causes.fixing import is_number, keyword, mend, number, source_at
+from sickbay.causes.fixing import is_number, keyword, mend, number, source_at, sources
 from sickbay.causes.naming import constructor, named_numbers
 from sickbay.causes.penalties import penalty_of, strength
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, end, smooth, start, trend_share
@@ -152,7 +153,7 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
     yield strong(
         f"dropout-too-high: {most:.0%} of what comes in is dropped in every training step ({listed([name for name, _ in high])}){told}",
-        place_of(_dropout_written(record, most)),
+        place_of(_dropout_written(record, most)) or _dropout_called(record, most),
         rate=most,
     )
 
@@ -161,6 +162,20 @@ def _evaluated(record: Record) -> float | None:
     found = [curve(s) for s in record.series_like("loss/eval")]
     lasts = [float(np.median(c.values[-2:])) for c in found if len(c)]
     return min(lasts, default=None)
+
+
+def _dropout_called(record: Record, rate: float) -> Place | None:
+    """`nn.Dropout(KEEP)`: the only line that drops by a name which holds this number."""
+    found = {
+        (source, call.lineno)
+        for source in sources(record)
+        for call in source.calls(*DROPOUT_CALLS)
+        for given in (*call.args[:2], *(k.value for k in call.keywords))
+        if isinstance(given, (ast.Name, ast.Attribute))
+        and any(n.value == rate for n in named_numbers(source, given.id if isinstance(given, ast.Name) else given.attr))
+    }
+    source, line = found.pop() if len(found) == 1 else (None, 0)
+    return source.place(line) if source is not None else None
 
 
 def _dropout_written(record: Record, rate: float) -> Written | None:

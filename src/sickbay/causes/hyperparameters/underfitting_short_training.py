@@ -43,11 +43,11 @@ import numpy as np
 
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
-from sickbay.causes.length import length
+from sickbay.causes.length import length, length_place
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
 from sickbay.causes.stopped import left_early
-from sickbay.causes.written import changed, place_of
+from sickbay.causes.written import changed
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -134,7 +134,7 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
         yield say(
             f"{what} to {found.loss:.3g} and was not levelling off when the run ended after {len(c)} steps; as many again "
             f"would lower it by another {found.gain:.2g} ({found.low:.2g} to {found.high:.2g})",
-            place_of(length(record)),
+            length_place(record),
             (int(c.steps[3 * len(c) // 4]), int(c.steps[-1])),
             loss=found.loss,
             gain=found.gain,

@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from sickbay.causes.evidence import located, proof, times
 from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
+from sickbay.causes.said_twice import said_twice
 from sickbay.causes.uncalled import uncalled
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
@@ -77,16 +77,29 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | None:
-    """The line that should have made the step: one that only names it, steps another, or is never reached; else the backward."""
+    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes; else the backward."""
     backward = loss.backward_at if loss is not None else None
     source = source_at(record, backward)
     if source is not None:
         name = optimizer_name(record, optimizer)
         bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
-        line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else present
+        line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else _condition(source, present)
         if line is not None:
             return source.place(line)
-    return backward or optimizer.built_at
+    return _scheduled(record, optimizer) or backward or optimizer.built_at
+
+
+def _condition(source: Source, line: int | None) -> int | None:
+    """The `if` around a step that is never reached; else the step's own line."""
+    step = source.statement(line)
+    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, ast.FunctionDef))), None) if step is not None else None
+    return around.lineno if isinstance(around, ast.If) else line
+
+
+def _scheduled(record: Record, optimizer: Optimizer) -> Place | None:
+    """The line that steps its scheduler, where it alone is stepped."""
+    stepped = [s.stepped_at for s in record.facts.schedulers if s.optimizer == optimizer.index and s.stepped_at is not None]
+    return stepped[0] if len(stepped) == 1 else None
 
 
 def _idle(record: Record) -> list[Optimizer]:
@@ -151,15 +164,8 @@ def _wrong(source: Source, place: Place | None, name: str, record: Record, idle:
     around = next(iter(source.loops(backward)), source.function(backward))
     steps = [(c, owner) for c in source.calls("step", within=around) if (owner := receiver(c)) is not None and source.segment(owner) in others]
     empty = [owner for _, owner in steps if others[source.segment(owner)].empty_steps]
-    again = [owner for (a, first), (b, owner) in pairwise(steps) if source.segment(first) == source.segment(owner) and _in_a_row(source, a, b)]
+    again = said_twice(source, "step", around, others)
     return source.replacing((empty or again)[0], name) if empty or again else None
-
-
-def _in_a_row(source: Source, first: ast.Call, second: ast.Call) -> bool:
-    """Two statements of one block, without a backward pass between them."""
-    between = [c for c in source.calls("backward") if first.lineno < c.lineno < second.lineno]
-    one, other = source.statement(first.lineno), source.statement(second.lineno)
-    return not between and one is not None and other in source.block(one)
 
 
 def _present(source: Source, name: str) -> int | None:

@@ -30,12 +30,14 @@ added to it. It needs no curve and no threshold on the loss.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, mend, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.registry import cause
+from sickbay.causes.said_twice import said_twice
 from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
@@ -105,7 +107,19 @@ def _place(record: Record, o: Optimizer) -> Place | None:
     own_call = (
         o.zeroed_at if o.zeroed_at is not None and "zero_grad" in (o.zeroed_at.text or "zero_grad") else None
     )  # a trainer's own is not the user's
-    return own_call or uncalled_at(record, backward, "zero_grad") or backward
+    meant = _meant_for_it(record, o)
+    return own_call or (meant[0].place(meant[1].lineno) if meant is not None else None) or uncalled_at(record, backward, "zero_grad") or backward
+
+
+def _meant_for_it(record: Record, o: Optimizer) -> tuple[Source, ast.expr] | None:
+    """Another optimizer whose gradients are cleared twice in a row, while nobody clears this one's."""
+    source = source_at(record, o.stepped_at)
+    step = source.statement(o.stepped_at.line) if source is not None and o.stepped_at is not None else None
+    if source is None or step is None or o.zero_calls:
+        return None
+    around = next(iter(source.loops(step)), source.function(step))
+    twice = said_twice(source, "zero_grad", around, {optimizer_name(record, other) for other in record.facts.optimizers if other.index != o.index})
+    return (source, twice[0]) if twice else None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
@@ -114,12 +128,15 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return Fix("clear the gradients before each backward", "optimizer.zero_grad()")
     if optimizer.zeroed_at is None and (parentheses := call_it(record, optimizer.stepped_at, "zero_grad")) is not None:
         return parentheses
+    if (meant := _meant_for_it(record, optimizer)) is not None:
+        source, name = meant[0], optimizer_name(record, optimizer)
+        return mend(f"clear the gradients of `{name}` here", source.diff(source.replacing(meant[1], name)), f"{name}.zero_grad()")
     line = f"{optimizer_name(record, optimizer)}.zero_grad()"
     accumulates = (optimizer.backwards_per_step or 1) > 1.5
     diff = "" if accumulates else _before_backward(record, optimizer, line)
     if not diff:
-        source = source_at(record, optimizer.stepped_at)
-        diff = source.diff(_after_step(source, optimizer.stepped_at, line)) if source is not None else ""
+        stepping = source_at(record, optimizer.stepped_at)
+        diff = stepping.diff(_after_step(stepping, optimizer.stepped_at, line)) if stepping is not None else ""
     text = "clear the gradients after each step" if accumulates else "clear the gradients before each backward"
     return mend(text, diff, f"{line}\nloss.backward()" if not accumulates else f"{line}  # right after the step")
 
