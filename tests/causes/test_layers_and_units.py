@@ -134,7 +134,7 @@ def test_other_activations_are_named_themselves(change: tuple[str, str]) -> None
 
 @pytest.mark.parametrize(("more", "line"), [("", 1), ("self.other = nn.RNN(8, 16)\n", None)])
 def test_a_plain_recurrent_layer_is_named_where_it_is_made(more: str, line: int | None) -> None:
-    model = Model(name="Net", layers=(Layer(name="rnn", kind="RNN", depth=0),))
+    model = Model(name="Net", layers=(Layer(name="rnn", kind="RNN"),))
     record = make_record(series={"loss/train": FLAT}, models=[model], sources={"train.py": "self.rnn = nn.RNN(8, 16)\n" + more})
     place = assert_suspects(record, "vanishing-gradient", "possible").place
     assert place is not None and (place.line, place.layer) == (line, "rnn")
