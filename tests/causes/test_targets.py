@@ -56,6 +56,8 @@ class TestMisalignedLabels(CauseTestCase):
         yield "too hard for simple means, not for the model", run(probe(), accuracy=0.8, validation=0.6)
         yield "too few rows to say", run(probe(relation=Relation(rows=100, score=0.1, chance=0.1, beyond=0.1, majority=0.1)))
         yield "targets that a model makes", run(probe(again=5000, changed=4900))
+        next_words = probe(kind="tokens", relation=RELATED, again=5000, changed=3500)
+        yield "the same words, followed by others", run(next_words, train=np.full(200, CHANCE))
         made_up = {"/x/train.py": "x = torch.randn(64, 10)\ny = torch.randint(0, 10, (64,))\n"}
         yield "random numbers to measure speed with", run(probe(noise_inputs=True), sources=made_up)
         yield "a model that has seen too little yet, on images", run(probe(kind="image"), train=falling(CHANCE, 2.1, 200))
