@@ -11,7 +11,7 @@ import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Modes, Op, OptimizerGroup, Penalty, Run
+from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Mask, Modes, Op, OptimizerGroup, Penalty, Run
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -47,6 +47,12 @@ def turned_again() -> np.ndarray:
     return np.concatenate([falling(4.4, 2.65, 150), np.linspace(2.65, 4.3, 250)])
 
 
+def masked(rate: float) -> Record:
+    given = loop_facts()
+    given["losses"] = [Loss(index=0, optimizers=(0,), masks=(Mask(place=at("out = model(x)"), zeros=int(1000 * rate), count=1000),), backwards=300)]
+    return make_record(series={"loss/train": high(), "lr": np.full(300, 0.1)}, **given, **model_facts(*LAYERS))
+
+
 PENALISED = LOOP.replace(
     "loss = F.cross_entropy(out, y)", "loss = F.cross_entropy(out, y) + L1 * sum(p.abs().sum() for p in model.parameters())"
 ).replace("model = Net()", "L1 = 0.02\nmodel = Net()")
@@ -72,6 +78,7 @@ class TestOverRegularised(CauseTestCase):
         yield run(high(), rate=0.75, evaluated=1.2)
         yield run(high(), shrunk=0.1, decay=0.5)
         yield penalised()
+        yield masked(0.9)
         yield run(turned_again(), shrunk=0.7, decay=0.03)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -85,6 +92,7 @@ class TestOverRegularised(CauseTestCase):
         yield "a few steps", run(high(20), rate=0.9)
         yield "a loss that rises again without shrinking weights", run(turned_again(), shrunk=0.95, decay=0.03)
         yield "weights that shrink a little while the loss falls", run(falling(4.4, 1.6, 400), shrunk=0.7, decay=0.03)
+        yield "half of the units dropped by hand", masked(0.5)
         yield "a penalty beside data that are fitted", penalised(last=0.05)
         yield "a penalty that shrinks nothing", penalised(shrunk=0.9)
 

@@ -6,7 +6,7 @@ do: training is measured with them, validation without.
 
 from __future__ import annotations
 
-from sickbay.causes.hyperparameters.over_regularised import dropouts
+from sickbay.causes.dropouts import dropouts
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 

@@ -279,6 +279,20 @@ class Waist:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """Random numbers, some of them zero, that are multiplied onto what a layer gives: dropout written by hand."""
+
+    place: Place | None = None
+    zeros: int = 0
+    count: int = 0
+    """Of the numbers that were looked at."""
+
+    @property
+    def rate(self) -> float:
+        return self.zeros / self.count if self.count else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Penalty:
     """The terms of a loss that are made from weights alone: a regulariser written by hand."""
 
@@ -327,6 +341,7 @@ class Loss:
     waists: tuple[Waist, ...] = ()
     entrances: tuple[Op, ...] = ()
     """The first operations that take data and do more than shape them, in order; a few."""
+    masks: tuple[Mask, ...] = ()
     penalties: tuple[Penalty, ...] = ()
     """One at most."""
     fragile: tuple[Fragile, ...] = ()

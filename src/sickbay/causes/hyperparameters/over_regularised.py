@@ -45,9 +45,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.always_on import NAMES
-from sickbay.causes.evidence import at, from_sign, hint, listed, strong
-from sickbay.causes.fixing import is_number, keyword, mend, number, source_at, sources
+from sickbay.causes.dropouts import dropouts
+from sickbay.causes.evidence import from_sign, hint, listed, strong
+from sickbay.causes.fixing import is_number, keyword, mend, number, sources
 from sickbay.causes.naming import constructor, named_numbers
 from sickbay.causes.penalties import penalty_of, strength
 from sickbay.causes.rates import main_optimizer
@@ -76,7 +76,6 @@ NEVER_SO_SMALL, LEARNED, LOST = 0.8, 0.8, 1.3
 """...or below the smallest of these healthy runs, where a loss that had come down by a fifth has risen by a third again: with a schedule that lowers the rate, what pulls at the weights wins over what trains them."""
 SMOOTHED = 0.4
 WEAKER = 100
-DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
 DROPOUT_NAMES = ("p", "dropout", "drop", "p_drop", "dropout_rate", "drop_rate", "dropout_p", "drop_prob")
 DROPOUT_CALLS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
 OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
@@ -121,25 +120,6 @@ def _above(c: Curve, share: float) -> bool:
 # -- dropout ----------------------------------------------------------------------------------------------------------
 
 
-def dropouts(record: Record) -> list[tuple[str, float]]:
-    """What drops in training, with its rate: layers, and calls of functional dropout whose rate stands beside them."""
-    found = [DROPS.match(text) for text in record.facts.modes.sensitive]
-    return [(f"layer {m[1]}", float(m[3])) for m in found if m is not None] or [*dict(_functional(record)).items()]
-
-
-def _functional(record: Record) -> Iterator[tuple[str, float]]:
-    """`F.dropout(x, 0.9, self.training)`; of `p=self.rate` the number that the name is given, if there is one only."""
-    for op in (op for loss in record.facts.losses for op in loss.operations if op.name in NAMES and op.place is not None):
-        source = source_at(record, op.place)
-        for call in source.calls(*NAMES, line=op.place.line if op.place else None) if source is not None else []:
-            given = keyword(call, "p")
-            value = given.value if given is not None else call.args[1] if len(call.args) > 1 else None
-            if source is not None and value is not None:
-                numbers = [value] if is_number(value) else named_numbers(source, source.segment(value).rpartition(".")[2])
-                if len(numbers) == 1 and isinstance(numbers[0].value, (int, float)):
-                    yield at(op.place), float(numbers[0].value)
-
-
 def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     high = [(name, p) for name, p in dropouts(record) if p >= RATE]
     modes = record.facts.modes
@@ -153,7 +133,7 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
     told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
     yield strong(
         f"dropout-too-high: {most:.0%} of what comes in is dropped in every training step ({listed([name for name, _ in high])}){told}",
-        place_of(_dropout_written(record, most)) or _dropout_called(record, most),
+        place_of(_dropout_written(record, most)) or _dropout_called(record, most) or _masked_at(record, most),
         rate=most,
     )
 
@@ -176,6 +156,11 @@ def _dropout_called(record: Record, rate: float) -> Place | None:
     }
     source, line = found.pop() if len(found) == 1 else (None, 0)
     return source.place(line) if source is not None else None
+
+
+def _masked_at(record: Record, rate: float) -> Place | None:
+    """The line that drops by hand."""
+    return next((m.place for loss in record.facts.losses for m in loss.masks if m.rate == rate), None)
 
 
 def _dropout_written(record: Record, rate: float) -> Written | None:

@@ -13,6 +13,7 @@ from sickbay.observe.readers import (
     heads,
     invalid,
     linear_chains,
+    masks,
     operations,
     penalties,
     squashes,
@@ -35,4 +36,5 @@ def readers() -> tuple[Callable[[Reading], None], ...]:
         waists.read,
         penalties.read,
         entrances.read,
+        masks.read,
     )
