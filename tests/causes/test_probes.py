@@ -298,6 +298,15 @@ def small(told: float = 0.98, last: float = 0.75, weights: int = 21, variance: f
     )
 
 
+def small_classifier(right: float = 0.6, majority: float = 0.3) -> Record:
+    relation = Relation(rows=900, score=0.95, spread=0.03, beyond=30.0, method="neighbours", majority=majority)
+    return make_record(
+        series={"loss/train": falling(1.0, 0.75), "accuracy/train": np.full(300, right)},
+        data_probe=DataProbe(kind="table", targets="classes", classes=4, relation=relation),
+        parameters=[Parameter(name="w", shape=(2, 8), size=16, trainable=True)],
+    )
+
+
 class TestUnderCapacity(CauseTestCase):
     cause = "under-capacity"
     certainty = "likely"
@@ -306,6 +315,7 @@ class TestUnderCapacity(CauseTestCase):
         yield narrow(2, 6, falling(1.9, 1.6))
         yield narrow(1, 144, falling(0.8, 0.35), rebuilds=True)
         yield small()
+        yield small_classifier()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a usual width", narrow(32, 60, falling(4.1, 2.0))
@@ -315,6 +325,8 @@ class TestUnderCapacity(CauseTestCase):
         yield "still falling", narrow(2, 6, np.linspace(1.9, 0.9, 300))
         yield "a noise floor: neighbours tell no more", small(told=0.3)
         yield "nearly as good as the neighbours", small(told=0.8, last=0.35)
+        yield "rare classes that are weighed up", small_classifier(majority=0.9)
+        yield "a classifier as good as the neighbours", small_classifier(right=0.94)
         yield "many weights", small(weights=5000)
         yield "another loss, which is not on the scale of the variance", small(ops=("mean", "abs", "sub"))
         yield "too few samples to ask", small(rows=100)

@@ -58,6 +58,8 @@ DONE = 0.1
 """...and was lowered by less than a tenth from the middle of the run to its end."""
 FEW_WEIGHTS = 300
 """Less than a linear map of scikit-learn's digits has: small by any measure."""
+COMMON = 0.6
+"""Share of the commonest class."""
 LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
 """What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
 OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-ratio-low", "train-val-gap", "val-rising", "chance-level", "flat-loss")
@@ -122,6 +124,8 @@ def _small(record: Record) -> Iterator[Evidence]:
 def _told_by_model(record: Record, probe: DataProbe) -> float | None:
     """Of the samples it is trained on, at the end: share of right classes, or R²."""
     if probe.targets == "classes":
+        if probe.relation is None or probe.relation.majority > COMMON:
+            return None  # a loss that weighs rare classes up gives accuracy away on purpose
         found = [curve(s) for s in record.series_like("accuracy/train")]
         return max((end(c).value for c in found if len(c)), default=None)
     for c, loss in judged_losses(record):
