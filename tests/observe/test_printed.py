@@ -64,6 +64,24 @@ def test_only_losses_are_kept(script: WatchScript) -> None:
     assert run.record.family("printed").names == ("train mse",)
 
 
+def test_names_out_of_the_data_are_not_kept(script: WatchScript) -> None:
+    run = script(SCRIPT.replace("LINE", "print(f'Meyer Schulze test {val:.4f}')"))
+    assert run.record.family("printed").names == ("* * test",)
+
+
+def test_a_message_that_does_not_fit_its_arguments_is_the_scripts_own_affair(script: WatchScript, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = "log.info('epoch %d loss', 'x'); log.info('%(a)s loss %(b)d', {'a': 1, 'b': 'x'}); print('loss', file=sys.stderr)"
+    quiet = "log.propagate = False; log.addHandler(logging.StreamHandler())"  # pytest's own handler would raise
+    run = script("import sys\n" + SCRIPT.replace("LINE", f"{quiet}; {lines}"))
+    assert len(run.record.series("loss/train")) == 40
+
+
+def test_a_line_that_comes_twice_in_one_step(script: WatchScript) -> None:
+    line = "print(f'train mse {total:.4f}, val mse {val:.4f}')"
+    found = script(SCRIPT.replace("LINE", f"{line}; {line}")).record.series("loss/eval")
+    assert found.steps.tolist() == [8, 16, 24, 32, 40]
+
+
 def test_what_was_observed_goes_before_what_is_printed(script: WatchScript) -> None:
     text = SCRIPT.replace("val = ((model(xv) - xv @ w) ** 2).mean().item()", "val = F.mse_loss(model(xv), xv @ w).item()")
     record = script(text.replace("LINE", "print(f'train mse {total:.4f}, val mse {2 * val:.4f}')")).record

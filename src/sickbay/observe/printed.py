@@ -1,6 +1,6 @@
 """Losses that the script prints: a validation loss that is worked out by hand is seen nowhere else.
 
-Of a line only the numbers behind such words are kept ("val mse 0.31"), with at most the few words before them.
+Of a line only the numbers behind such words are kept ("val mse 0.31"), and of the words before them only those for losses and phases.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ BEFORE, WORDS = 44, 4
 LOSS = re.compile(
     r"(?<![a-z])(?:loss|mse|nll|xent|ce|bce|elbo|cost|objective|train|val|valid|validation|test|dev|held[ -]?out)(?![a-z])", re.IGNORECASE
 )
+KNOWN = frozenset(
+    "loss mse rmse mae nll xent ce bce elbo cost objective err error acc accuracy ppl train training val va valid validation eval test dev held out held-out heldout "
+    "epoch step iter batch avg average mean running total set final last".split()
+)
+OTHER = "*"
+"""Stands for every other word: it may be a name out of the user's data."""
 MOST_LABELS, MOST_LINES, MOST_NUMBERS = 16, 20_000, 16
 
 
@@ -55,6 +61,6 @@ def _pairs(text: str) -> Iterator[tuple[str, float]]:
     end = 0
     for number in islice(NUMBER.finditer(text), MOST_NUMBERS):
         before = text[max(end, number.start() - BEFORE) : number.start()]
-        name = " ".join(WORD.findall(re.split(r"[,;|]", before)[-1])[-WORDS:]).replace("_", " ").lower()
-        yield name, float(number.group())
+        words = " ".join(WORD.findall(re.split(r"[,;|]", before)[-1])).replace("_", " ").lower().split()[-WORDS:]
+        yield " ".join(w if w in KNOWN else OTHER for w in words), float(number.group())
         end = number.end()

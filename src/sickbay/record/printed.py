@@ -34,7 +34,7 @@ def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[
 
 
 def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z0-9]+", name.replace("held-out", "heldout").replace("held out", "heldout"))) - {""}
+    return set(re.split(r"[^a-z0-9*]+", name.replace("held-out", "heldout").replace("held out", "heldout"))) - {""}
 
 
 def _measure(name: str) -> frozenset[str]:
@@ -44,8 +44,9 @@ def _measure(name: str) -> frozenset[str]:
 
 def _column(family: Family, j: int) -> Series:
     values = np.asarray(family.values, float)[:, j]
-    there = np.isfinite(values)
-    return Series("loss/eval", family.steps[there], values[there])
+    there = np.flatnonzero(np.isfinite(values))
+    steps, first = np.unique(family.steps[there], return_index=True)  # a line may come twice in one step
+    return Series("loss/eval", steps, values[there][first])
 
 
 def _is_observed(column: Series, observed: Series) -> bool:

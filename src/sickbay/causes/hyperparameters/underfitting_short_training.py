@@ -46,7 +46,7 @@ from sickbay.causes.fixing import mend
 from sickbay.causes.length import length, length_place
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
-from sickbay.causes.stopped import left_early
+from sickbay.causes.stopped import AT_THE_END, EVALUATIONS, left_early
 from sickbay.causes.written import changed
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -67,13 +67,10 @@ STEADILY, SHARE_LOST, STILL_THERE = 0.8, 0.25, 0.1
 """In logarithms: the second half wins as much as the first (eight tenths of it), a fifth of the loss at least; a tenth of the first loss is left. Only for runs of one or two passes over the data:
 of 35 short runs of the ward, two healthy ones of five epochs end like that."""
 STEADY_ERRORS = 4.0
-EVALUATIONS = 5
 AS_FAST, MOST_OF_IT = (0.8, 0.12), (0.6, 0.3)
 """Of validation, whose samples are always the same, so that it has little noise: in logarithms the second half wins eight tenths of what the first won and 11 %, or six tenths and a quarter of the loss."""
 LAST_PASS, LEFT = 0.7, 0.2
 """...where there are too few evaluations for that: the last one is three tenths below the one before, and a fifth of the untrained model's loss is left."""
-AT_THE_END = 0.9
-"""Of the steps: before it, the last evaluation says nothing of how the run ended."""
 TO_THE_END = 0.5
 """...and the last evaluation still wins half of what those of the second half do on average."""
 FALLS = 0.9
