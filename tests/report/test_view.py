@@ -15,7 +15,7 @@ from sickbay.conclude import diagnose
 from sickbay.facts import Facts, Parameter, Run
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
-from sickbay.report import charts, layers, view, words
+from sickbay.report import charts, layers, run_view, view, words
 from sickbay.report.excerpts import diff_lines, excerpt, replacement
 from sickbay.report.layers import layer_rows
 from sickbay.testing import falling, make_record, model_facts
@@ -188,7 +188,7 @@ def test_a_script_is_started_again_only_by_a_command_that_does_it(tmp_path: Path
     (tmp_path / "pkg/__init__.py").touch()
     run = Run(script=str(tmp_path / script), argv=(script, "--name", "a b"), cwd=str(tmp_path), steps=100, finished=True)
     record = make_record(series={"loss/train": falling(2, 0.1)}, run=run)
-    assert view._again(record, view._run(diagnose(record), record)) == again
+    assert run_view._again(record, run_view.run_view(diagnose(record), record)) == again
 
 
 def test_only_layers_whose_weights_no_forward_pass_used_were_never_called() -> None:
