@@ -15,7 +15,7 @@ from sickbay.conclude import diagnose
 from sickbay.facts import Facts, Parameter, Run
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
-from sickbay.report import charts, layers, run_view, view, words
+from sickbay.report import charts, layers, run_view, words
 from sickbay.report.excerpts import diff_lines, excerpt, replacement
 from sickbay.report.layers import layer_rows
 from sickbay.testing import falling, make_record, model_facts
