@@ -10,7 +10,8 @@ sigmoid units at their rails. Training spends its steps on shrinking this noise,
 
 Weights are read before the first update and compared with the number of inputs that each output sums up: He and Xavier start with a size of 1
 to 1.4 over the square root of it. Several times as much, with no normalisation behind it, *and* a first loss of several times that of guessing (or
-units that are saturated before the first update), *and* a run that needs a good part of its steps to get down to guessing, or is stuck.
+units that are saturated before the first update), *and* a run that needs a good part of its steps to get down to guessing, or is stuck, or started at five times guessing and
+was not solved in the end.
 
 ## Looks like it but is not
 
@@ -44,11 +45,14 @@ from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.curves import end
 
 LARGE = 3.5
 """The largest gain that torch.nn.init recommends is 5/3 (for tanh): more than twice that is nobody's recipe."""
 WILD = 2.0
 """He weights in every layer, the last included, give a first loss of about guessing + 1; twice guessing + 1 is beyond any of them."""
+ABSURD = 5.0
+"""Five times guessing is an accident that leaves its marks (units thrown to where they stay dead or saturated, weights of noise), however soon the loss is back."""
 LATE = 0.1
 """A tenth of the run only to come back to where a well-scaled net begins."""
 SOLVED = 0.15
@@ -64,7 +68,7 @@ RAILS = 0.5
     why="The first predictions are wild, units saturate, and training spends its steps on shrinking noise instead of learning.",
     explains={
         "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "update-ratio-low", "update-ratio-high",
-        "flat-loss", "slow-descent", "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "small-gradients",
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "dead-units", "saturated-units", "val-flat-from-start", "small-gradients",
         "gradient-growth-with-depth", "gradient-decay-with-depth", "dead-relu", "vanishing-gradient", "lr-too-high", "lr-too-low", "val-rising", "overfitting",
         "saturated-activation", "exploding-gradient",
     },
@@ -113,10 +117,11 @@ def _wild(record: Record, ends_in_guessing: bool = False) -> Evidence | None:
     c, level = found
     first, back = float(c.values[0]), steps_to(c, level)
     soon = back is not None and back < LATE * record.facts.run.steps
-    if first < WILD * level + min(1.0, level) or (soon and not ends_in_guessing):
+    marked = first > ABSURD * level and end(c).value > SOLVED * level
+    if first < WILD * level + min(1.0, level) or (soon and not ends_in_guessing and not marked):
         return None
     way = "never gets down to that" if back is None else f"needs {back} of {record.facts.run.steps} steps to get down to that"
-    way = "gets down to that, and no further" if soon else way
+    way = "gets down to that, and no further" if soon and ends_in_guessing else way
     return strong(
         f"the first loss is {first:.4g} where guessing costs {level:.3g}, and the run {way}", steps=(0, back or int(c.steps[-1])), first=first
     )

@@ -62,7 +62,7 @@ SOLVED = 0.05
     title="weights start too small",
     why="Every layer shrinks the signal and the gradient, so that the last layer sees no difference between samples and the first ones get no gradient.",
     explains={
-        "flat-loss", "slow-descent", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
         "saturated-units",
     },

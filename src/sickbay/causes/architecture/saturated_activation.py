@@ -57,7 +57,7 @@ LARGE = 3.5
     title="units are saturated",
     why="At the rails of a sigmoid or tanh hardly any gradient passes, so everything in front of it learns slowly or not at all.",
     explains={
-        "saturated-units", "flat-loss", "chance-level", "slow-descent", "early-plateau", "small-gradients", "gradient-decay-with-depth", "val-flat-from-start",
+        "saturated-units", "flat-loss", "chance-level", "class-imbalance", "slow-descent", "early-plateau", "small-gradients", "gradient-decay-with-depth", "val-flat-from-start",
         "vanishing-gradient", "lr-too-low", "update-ratio-low", "under-capacity",
     },
     cure="normalise-before-activation",

@@ -9,7 +9,7 @@ other's gradient, and nothing but the last bias learns.
 ## How we know
 
 Proof, in two looks at the weights: before the first update (nearly) all rows of a weight are the same to the last bit, and many steps later, after they
-have moved, they still are. Or: two layers in a row are all zero, and their gradient was exactly zero on every step that was measured. The same holds for
+have moved, they still are (of an embedding: its columns). Or: two layers in a row are all zero, and their gradient was exactly zero on every step that was measured. The same holds for
 copies of a whole branch that run side by side.
 
 ## Looks like it but is not
@@ -60,7 +60,7 @@ FEW = 4
     title="units start identical and never differ",
     why="Units with the same weights get the same gradient, so a whole layer can do no more than one unit, or, at zero, nothing learns at all.",
     explains={
-        "flat-loss", "slow-descent", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
+        "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
         "saturated-units", "init-too-small", "init-too-large", "unused-parameters",
     },
@@ -86,7 +86,8 @@ def _together(record: Record, weights: Sequence[Weight]) -> Iterator[tuple[Weigh
     """Weights whose units were and stayed the same, with their number of units."""
     axes = {s.weight.name: s.map.unit_axis for s in starts(record)}
     for w in weights:
-        axis = 0 if w.layer_kind in RECURRENT else axes.get(w.name)
+        # The units of a lookup are its columns: what multiplies or follows them alike leaves them alike.
+        axis = 0 if w.layer_kind in RECURRENT else 1 if w.layer_kind == "Embedding" and len(w.shape) == 2 else axes.get(w.name)
         if axis is None or w.distinct_later is None or not w.moved:
             continue
         looked, first, later = w.looked_at[axis], w.distinct[axis], w.distinct_later[axis]

@@ -55,7 +55,7 @@ SEVERAL = 3
     title="gradients vanish on their way to the first layers",
     why="The first layers get gradients thousands of times smaller than the last, so most of the network stays at its random start.",
     explains={
-        "gradient-decay-with-depth", "small-gradients", "flat-loss", "slow-descent", "early-plateau", "chance-level", "saturated-units",
+        "gradient-decay-with-depth", "small-gradients", "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "saturated-units",
         "update-ratio-low", "lr-too-low", "val-flat-from-start",
     },
     cure="relu-and-normalisation",
