@@ -138,6 +138,10 @@ class Trace(TorchFunctionMode):
     def end(self) -> None:
         """Stop following; if the user entered a mode above ours, only fall silent and leave later."""
         self._session.tracing = False
+        self.leave()
+
+    def leave(self) -> None:
+        """Step out of the mode, if that is possible here."""
         if not self.entered:
             return
         depth = torch._C._len_torch_function_stack()

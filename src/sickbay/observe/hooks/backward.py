@@ -21,6 +21,15 @@ def hook_backward(session: Session, patches: Patches) -> None:
     clock = time.perf_counter
     is_compiling = torch.compiler.is_compiling
 
+    def around_method(original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            # What comes now would run inside our mode, where it can't be left. Inside another one it must not be entered again, so it stays.
+            if session.trace is not None and session.trace.entered and not is_compiling() and torch._C._len_torch_function_stack() == 1:
+                session.trace.leave()
+            return original(self, *args, **kwargs)
+
+        return backward
+
     def around_backward(original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling() or session.busy or session.off:
@@ -30,7 +39,8 @@ def hook_backward(session: Session, patches: Patches) -> None:
             if loss is None:
                 return original(tensors, *args, **kwargs)
             inner = sys._getframe(1)
-            frame = inner.f_back or inner  # the caller of Tensor.backward; a script's own top level has none
+            frame = inner.f_back or inner  # our wrapper of Tensor.backward; a script's own top level has none
+            frame = frame.f_back or frame  # ...and who called it
             if session.nap is not None and session.nap.backward(tensors, frame):
                 if session.hold is not None:
                     session.hold(loss)
@@ -82,6 +92,7 @@ def hook_backward(session: Session, patches: Patches) -> None:
 
         return grad
 
+    patches.wrap(torch.Tensor, "backward", around_method)
     patches.wrap(torch.autograd, "backward", around_backward)
     patches.wrap(torch.autograd, "grad", around_grad)
     for name in ("clip_grad_norm_", "clip_grad_value_"):
