@@ -105,7 +105,7 @@ def _unrelated(record: Record, probe: DataProbe, relation: Relation, signs: Sign
     if answer == "yes" or probe.changed > CHANGED * max(probe.again, 1):  # targets that a model makes
         return
     by_heart = memorised(record, probe)
-    stuck = signs.has("chance-level", "flat-loss")
+    stuck = signs.has("chance-level", "flat-loss", "slow-descent")  # labels that can only be learned by heart are learned slowly
     dealt = (
         f"{100 * relation.chance:.0f} % if they were dealt out at random"
         if probe.targets == "classes"
