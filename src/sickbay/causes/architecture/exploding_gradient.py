@@ -37,7 +37,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.clip_limit import ENOUGH, advise_from
-from sickbay.causes.evidence import against, from_sign, hint, strong
+from sickbay.causes.evidence import against, from_sign, hint, located, strong
 from sickbay.causes.fixing import mend, number, source_at
 from sickbay.causes.initial import starts
 from sickbay.causes.naming import optimizer_name
@@ -54,6 +54,12 @@ STEADY = 0.3
 """The second half of the passes makes this part of the growth (in orders of magnitude) at least: 0.5 for a steady factor, less than 0.2 for a sum."""
 HUGE = 100.0
 """The catalogue's mark: healthy first norms are 0.1 to 10."""
+MANY = 16
+"""Passes through the same line in one forward pass from which a loop is a recurrence and not a stack of a few layers."""
+STEEP = 30.0
+"""Three times what is usual for a first gradient, of a run that then blows up."""
+EARLY, JUMP = 10, 100.0
+"""...within so many steps, and by so much."""
 RECURRENT = ("RNN", "RNNCell", "LSTM", "LSTMCell", "GRU", "GRUCell")
 LARGE = 3.5
 """Gain of a weight from which `init-too-large` speaks."""
@@ -72,7 +78,7 @@ LARGE = 3.5
     cure="clip=1.0",
 )  # fmt: skip
 def exploding_gradient(record: Record, signs: Signs) -> Iterator[Evidence]:
-    ledger = [*_signal(record), *_depth(signs), *_recurrent(record, signs)]
+    ledger = [*_signal(record), *_depth(signs), *_recurrent(record, signs)] or [*_unrolled(record, signs)]
     if not ledger:
         return
     yield from ledger
@@ -131,6 +137,28 @@ def _recurrent(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield hint(
             f"{layers[0].name or layers[0].kind} is a recurrent layer ({layers[0].kind}), through which gradients are multiplied at every time step"
         )
+
+
+def _unrolled(record: Record, signs: Signs) -> Iterator[Evidence]:
+    """A recurrence written as a loop: its gradient is large before any update (so no learning rate made it so), and the next ones blow the run up."""
+    norms = next((s for s in record.series_like("grad_norm") if len(s) > 1 and s.steps[0] == 0), None)
+    loops = [g for g in record.facts.probes.growth if g.passes >= MANY]
+    if norms is None or not loops or not signs.has("diverging-loss", "nonfinite-loss") or not norms.values[0] > STEEP:
+        return
+    early = norms.values[norms.steps < EARLY]
+    worst = float(np.max(early[np.isfinite(early)], initial=0.0))
+    if worst > JUMP * norms.values[0] or not np.isfinite(early).all():
+        loop = loops[0]
+        then = f"{worst:.3g}" if worst > norms.values[0] else "not finite"
+        yield strong(
+            f"the gradient goes back through {loop.passes} passes of `{loop.call or loop.op}`; its norm is {norms.values[0]:.3g} before the first update "
+            f"(0.1 to 10 is usual) and {then} within {EARLY} steps, and nothing clips it",
+            record.facts.timeline.places.get("backward") or loop.place,
+            (0, EARLY),
+            passes=loop.passes,
+            norm=float(norms.values[0]),
+        )
+        yield hint(f"each time step multiplies it by the same weights{located(loop.place)}")
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

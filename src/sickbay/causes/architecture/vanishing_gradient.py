@@ -93,11 +93,36 @@ def _place(record: Record, activation: str, layer: str | None) -> Place:
     lines = [op.place for loss in record.facts.losses for op in loss.activations if op.name == activation and op.place is not None]
     by_line = Counter((p.file, p.line) for p in lines)
     if not by_line:
-        return Place(layer=layer)
+        return _plain(record, layer)
     most = by_line.most_common(1)[0][0]
     place = next(p for p in lines if (p.file, p.line) == most)
     around = _straight_on(record, place)
     return replace(around[0].place(around[1].lineno) if around is not None else place, layer=layer, guess=around is not None)
+
+
+def _plain(record: Record, layer: str | None) -> Place:
+    """Of layers that do not squash: what a block gives back without what it was given, else the line that made the first layer."""
+    block = _block(record)
+    if block is not None:
+        return replace(block[0].place(block[1].lineno), layer=layer, guess=True)
+    built = next((w.built_at for w in record.facts.weights if w.name == layer and w.built_at is not None), None)
+    return replace(built, layer=layer) if built is not None else Place(layer=layer)
+
+
+def _block(record: Record) -> tuple[Source, ast.Return, str] | None:
+    """The `return` of the forward method that the most activations stand in, if it is gone through several times and takes one thing: a block without a way around it."""
+    lines = Counter((p.file, p.line) for loss in record.facts.losses for op in loss.activations if (p := op.place) is not None)
+    for (file, line), times in lines.most_common(1):
+        source = source_at(record, Place(file, line))
+        statement = source.statement(line) if source is not None else None
+        if source is None or statement is None or times < SEVERAL:
+            return None
+        function = source.function(statement)
+        ends = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+        if not isinstance(function, ast.FunctionDef) or function.name != "forward" or len(function.args.args) != 2 or len(ends) != 1:
+            return None
+        return source, ends[0], function.args.args[1].arg
+    return None
 
 
 def _straight_on(record: Record, activation: Place) -> tuple[Source, ast.Assign, str] | None:
@@ -137,6 +162,12 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         added = script.replacing(statement.value, f"{name} + {script.segment(statement.value)}")
         return mend("add what goes into each block to what comes out of it", script.diff(added), f"{name} = {name} + block({name})", "consent")
     op = next((x for loss in record.facts.losses for x in loss.activations if x.name in SHRINKING and x.place), None)
+    block = _block(record) if op is None else None
+    if block is not None and block[1].value is not None:
+        script, _, given = block
+        added = script.replacing(block[1].value, f"{given} + {script.segment(block[1].value)}")
+        text = "add what goes into each block to what comes out of it, and normalise"
+        return mend(text, script.diff(added), f"return {given} + ...", "consent")
     source = source_at(record, op.place) if op is not None else None
     diff = ""
     if source is not None and op is not None and op.place is not None:
