@@ -97,8 +97,9 @@ def _few(record: Record) -> Place | None:
 
 
 def _memorised(n: Mapping[str, float]) -> bool:
-    """A log's validation loss that stands, or rises too little to be called a turn, far above a training loss that goes on falling."""
-    return n["validation"] > FAR_APART * n["train"] and n["late_fall"] < STANDS
+    """A log's validation loss that stands, or rises too little to be called a turn, far above a training loss that goes on falling; less far if it
+    has stood from the first evaluation on."""
+    return (n["validation"] > FAR_APART * n["train"] or n["stood"] > 0) and n["late_fall"] < STANDS
 
 
 def _turns(signs: Signs, *, logged: bool) -> list[Sign]:
