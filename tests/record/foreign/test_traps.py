@@ -225,6 +225,13 @@ def test_parts_of_a_loss_that_are_not_called_so(tmp_path: Path) -> None:
     assert diagnose(record).shapes[0] == "healthy"
 
 
+@pytest.mark.parametrize(("losses", "phase"), [(("train_loss", "valid_loss"), "eval"), (("loss", "val_loss"), "train")])
+def test_whose_a_bare_accuracy_is(losses: tuple[str, str], phase: str, tmp_path: Path) -> None:
+    rows = [[i, v, v + 0.1, 0.9] for i, v in enumerate(falling(10))]
+    (record,) = read_text(table(["epoch", *losses, "accuracy"], rows), tmp_path)
+    assert len(record.series(f"accuracy/{phase}")) == 10
+
+
 def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:
     text = table(
         ["epoch", "train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"], [[i, v, v + 1, 0, 0] for i, v in enumerate(falling(30))]
