@@ -11,7 +11,8 @@ Validation loss rose from its best by 12 % or more (and by 6 % of all that was e
 evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
 In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
-a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more.
+a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more,
+or at 1.75 times if it was never lower than at first, over a dozen evaluations in which training fell by a fifth.
 
 ## Looks like it but is not
 
