@@ -5,7 +5,7 @@
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
 | `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
-| `flat-not-learning` | signs `flat-loss`, `chance-level` | undecided: a curve does not say why |
+| `flat-not-learning` | signs `flat-loss` (of validation where a log has nothing else), `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
 | `plateau` | sign `early-plateau`; `flat-loss` in a log that begins in the middle of a run | undecided |

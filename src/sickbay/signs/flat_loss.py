@@ -10,7 +10,7 @@ import numpy as np
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, drift, end, fell, start
-from sickbay.signs.losses import enough, judged_losses
+from sickbay.signs.losses import alone, enough, judged_losses
 from sickbay.signs.registry import share, sign
 from sickbay.signs.validation import validation_falls
 
@@ -38,7 +38,7 @@ def flat_loss(record: Record) -> Iterator[Sign]:
 
 
 def _falls_nowhere(record: Record) -> Iterator[Sign]:
-    for c, loss in judged_losses(record):
+    for c, loss in [*judged_losses(record), *((c, None) for c in alone(record))]:
         first, last = start(c), end(c)
         if (
             len(c) < enough(record, MINIMUM_STEPS, FEW)
@@ -56,7 +56,7 @@ def _falls_nowhere(record: Record) -> Iterator[Sign]:
             steps=(int(c.steps[0]), int(c.steps[-1])),
             strength=share(len(c), 0, 300),
             numbers={"start": first.value, "end": last.value, "lowest": float(np.min(c.values)), "noise": c.noise},
-            text=f"the loss does not fall: {first.value:.4g} at the start, {last.value:.4g} at step {c.steps[-1]} (noise {c.noise:.2g}{chance})",
+            text=f"{'validation loss' if c.name.startswith('loss/eval') else 'the loss'} does not fall: {first.value:.4g} at the start, {last.value:.4g} at step {c.steps[-1]} (noise {c.noise:.2g}{chance})",
         )
 
 

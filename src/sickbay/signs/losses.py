@@ -39,6 +39,20 @@ def judged_losses(record: Record) -> Iterator[tuple[Curve, Loss | None]]:
             yield c, loss
 
 
+def alone(record: Record) -> list[Curve]:
+    """The validation losses of a log that has no training loss: then they are all there is to be judged.
+
+    An error that was made of an accuracy is none of them: it stands where a good model stands, so that standing says nothing.
+    """
+    log = record.facts.log
+    if log is None or adversarial(record) or any(len(s) for s in record.series_like("loss/train")):
+        return []
+    scores = {t.columns for t in log.taken if t.series.startswith(("accuracy/", "score/"))}
+    errors = {t.series for t in log.taken if t.columns in scores}
+    found = [curve(s) for s in record.series_like("loss/eval") if s.name not in errors]
+    return [c for c in found if len(c) and c.nonfinite == 0 and float(np.min(c.values)) >= 0]
+
+
 def enough(record: Record, steps: int, values: int = 8) -> int:
     """How many values of a curve a sign needs: `steps` of a run that was watched step by step; `values` of a log, whose values are
     means over epochs or logging intervals and hold as much as hundreds of steps."""

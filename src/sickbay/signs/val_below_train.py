@@ -15,6 +15,8 @@ MOSTLY = 0.8
 """Of the evaluations: a few may lie above."""
 BELOW = 0.95
 """...by a twentieth at the end, which is worth a word."""
+ANOTHER_SCALE = 0.01
+"""A hundredth of the training loss is no easier data: one of the two is a sum, or single batches have blown the other up."""
 
 
 @sign("val-below-train")
@@ -23,7 +25,7 @@ def val_below_train(record: Record) -> Iterator[Sign]:
         with np.errstate(invalid="ignore"):
             below = float(np.mean(c.validation.values < c.train_level))
         train, validation = float(np.median(c.train_level[-2:])), float(np.median(c.validation.values[-2:]))
-        if c.comparable and below > MOSTLY and validation < BELOW * train:
+        if c.comparable and below > MOSTLY and ANOTHER_SCALE * train < validation < BELOW * train:
             yield Sign(
                 name="val-below-train",
                 where=c.validation.name,

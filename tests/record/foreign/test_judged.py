@@ -43,6 +43,16 @@ SHORT = {
         "overfitting",
     ),
     "as noisy, and back": ([1.0, 0.7, 0.7, 0.6, 0.4, 0.35, 0.2, 0.06], [1.13, 0.63, 1.40, 0.71, 1.00, 0.64, 1.25, 0.60], "healthy"),
+    "up and down, never lower than at first, while training falls": (
+        np.linspace(2.17, 1.59, 16),
+        [2.87, 2.89, 3.03, 2.88, 3.07, 3.18, 2.85, 2.85, 2.73, 3.35, 2.92, 3.23, 2.88, 3.66, 2.89, 2.99],
+        "overfitting",
+    ),
+    "the same, as training hardly falls": (
+        np.linspace(1.75, 1.59, 16),
+        [2.87, 2.89, 3.03, 2.88, 3.07, 3.18, 2.85, 2.85, 2.73, 3.35, 2.92, 3.23, 2.88, 3.66, 2.89, 2.99],
+        "healthy",
+    ),
     "validation to its last digit": ([0.14, 0.10, 0.18, 0.09], [0.3732, 0.3732, 0.3732, 0.3732], "flat-not-learning"),
     "as fast as ever": ([1.37, 1.32, 1.21, 0.98, 0.66], [1.34, 1.27, 1.13, 0.80, 0.48], "underfitting-short-training"),
     "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
@@ -56,6 +66,12 @@ SHORT = {
     "a few that wander while validation falls": ([0.51, 0.52, 0.54, 0.56, 0.47, 0.53], [0.543, 0.536, 0.529, 0.519, 0.512, 0.506], "healthy"),
     "validation alone, in a straight line": ([np.nan] * 10, np.linspace(0.3735, 0.3526, 10), "underfitting-short-training"),
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
+    "validation alone, that stands": ([np.nan] * 12, 6.46 + 0.004 * np.sin(5.0 * np.arange(12)), "flat-not-learning"),
+    "validation alone, that fell at once and stands": ([np.nan] * 14, [1.1, *np.linspace(0.9, 0.895, 13)], "plateau"),
+    "many that stand from the second on": ([1.148, *np.linspace(0.981, 0.967, 14)], np.linspace(0.974, 0.966, 15), "plateau"),
+    "many that stand from the third on": ([1.0, 0.84, *(0.805 + 0.004 * np.sin(5.0 * np.arange(12)))], [np.nan] * 14, "plateau"),
+    "many that stand from the second on while validation falls": ([1.148, *np.linspace(0.981, 0.967, 14)], np.linspace(0.974, 0.7, 15), "healthy"),
+    "many of which the rest creeps on": ([1.148, *np.linspace(0.98, 0.9, 14)], np.linspace(0.974, 0.9, 15), "healthy"),
 }
 
 
@@ -115,6 +131,17 @@ def test_a_loss_of_which_a_third_is_hard_has_no_spikes(tmp_path: Path) -> None:
 def test_scores_stand_for_a_loss(names: tuple[str, str], tmp_path: Path) -> None:
     rising = 0.9 - 0.4 * np.exp(-np.arange(30) / 8)
     assert judged(tmp_path, **{names[0]: rising, names[1]: rising - 0.02}).verdict == "healthy"
+
+
+def test_an_accuracy_that_stands_is_not_called_flat(tmp_path: Path) -> None:
+    """Its error is no loss: a good model stands too."""
+    assert "flat-not-learning" not in judged(tmp_path, val_accuracy=0.93 + 0.002 * np.sin(5.0 * np.arange(12))).shapes
+
+
+@pytest.mark.parametrize(("factor", "easier"), [(0.6, True), (1e-9, False)])
+def test_validation_on_another_scale_is_not_easier(factor: float, easier: bool, tmp_path: Path) -> None:
+    curve = 1 + 2 * np.exp(-np.arange(12) / 3)
+    assert ("validation-easier-than-training" in judged(tmp_path, train_loss=curve, val_loss=factor * curve).shapes) is easier
 
 
 def test_a_training_loss_of_two_values_is_no_curve(tmp_path: Path) -> None:

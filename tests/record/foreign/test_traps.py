@@ -48,6 +48,26 @@ def test_appended_runs_with_their_header_again(tmp_path: Path) -> None:
     assert [len(train_of(r)) for r in read_text(one + two, tmp_path)] == [12, 12 + 3]
 
 
+def test_a_counter_that_goes_far_beyond_all_before_it_begins_a_new_run(tmp_path: Path) -> None:
+    tried, last = [2.39, 2.33, 2.35], [2.33, *falling(20, 2.3, 1.4)]
+    rows = [[i + 1, v, 10.0] for run in (tried, [2.328], last) for i, v in enumerate(run)]
+    found = read_text(table(["round", "global_loss", "global_accuracy"], rows), tmp_path)
+    assert [len(train_of(r)) for r in found] == [3, 1, 21]
+
+
+@pytest.mark.parametrize(("first", "runs"), [([2.4], 2), ([2.4, 2.1], 2), ([2.0], 1)], ids=["one", "two", "the same row again"])
+def test_a_run_that_ended_after_its_first_epoch_is_no_part_of_the_next(first: list[float], runs: int, tmp_path: Path) -> None:
+    rows = [[1, v] for v in first] + [[i + 1, v] for i, v in enumerate(falling(12))]
+    found = read_text(table(["epoch", "train_loss"], rows), tmp_path)
+    assert len(found) == runs
+    assert train_of(found[-1]) == pytest.approx(falling(12))
+
+
+def test_first_epochs_that_are_rounded_to_the_same_number_are_one_run(tmp_path: Path) -> None:
+    rows = [[round(0.004 * i, 2), v] for i, v in enumerate([2.4, *falling(2, 2.2, 2.0)])] + [[0.1 * i, v] for i, v in enumerate(falling(9), 1)]
+    assert len(read_text(table(["epoch", "train_loss"], rows), tmp_path)) == 1
+
+
 def test_the_marks_of_a_merge_are_no_rows(tmp_path: Path) -> None:
     ours, theirs = ("".join(f"{i},{v},{v}\n" for i, v in enumerate(falling(n))) for n in (12, 15))
     text = f"epoch,train_loss,val_loss\n<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> main\n"
@@ -195,6 +215,21 @@ def test_what_is_final_of_an_epoch_is_a_value_of_the_curve(tmp_path: Path) -> No
     lines = [f"Epoch {i + 1:3d} | Final Loss: {v:.4f}" for i, v in enumerate(falling(12))]
     (record,) = read_text("\n".join([*lines, "Final loss: 0.1234"]), tmp_path)
     assert len(train_of(record)) == 12 and 0.1234 not in train_of(record)
+
+
+def test_parts_of_a_loss_that_are_not_called_so(tmp_path: Path) -> None:
+    parts = [f"{phase}/{part}_{head}" for phase in ("train", "val") for head in ("om", "oo") for part in ("box", "cls", "dfl")]
+    rows = [[i + 1, *([v] * len(parts)), 0.5] for i, v in enumerate(falling(10))]
+    (record,) = read_text(table(["epoch", *parts, "metrics/mAP50(B)"], rows), tmp_path)
+    assert train_of(record) == pytest.approx([6 * v for v in falling(10)])
+    assert diagnose(record).shapes[0] == "healthy"
+
+
+@pytest.mark.parametrize(("losses", "phase"), [(("train_loss", "valid_loss"), "eval"), (("loss", "val_loss"), "train")])
+def test_whose_a_bare_accuracy_is(losses: tuple[str, str], phase: str, tmp_path: Path) -> None:
+    rows = [[i, v, v + 0.1, 0.9] for i, v in enumerate(falling(10))]
+    (record,) = read_text(table(["epoch", *losses, "accuracy"], rows), tmp_path)
+    assert len(record.series(f"accuracy/{phase}")) == 10
 
 
 def test_validation_zeros_mean_not_evaluated(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ Validation loss rose from its best by 12 % or more (and by 6 % of all that was e
 evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
 In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
-a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more.
+a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more,
+or at 1.75 times if it was never lower than at first, over a dozen evaluations in which training fell by a fifth.
 
 ## Looks like it but is not
 
@@ -97,8 +98,9 @@ def _few(record: Record) -> Place | None:
 
 
 def _memorised(n: Mapping[str, float]) -> bool:
-    """A log's validation loss that stands, or rises too little to be called a turn, far above a training loss that goes on falling."""
-    return n["validation"] > FAR_APART * n["train"] and n["late_fall"] < STANDS
+    """A log's validation loss that stands, or rises too little to be called a turn, far above a training loss that goes on falling; less far if it
+    has stood from the first evaluation on."""
+    return (n["validation"] > FAR_APART * n["train"] or n["stood"] > 0) and n["late_fall"] < STANDS
 
 
 def _turns(signs: Signs, *, logged: bool) -> list[Sign]:

@@ -118,10 +118,14 @@ def _told(sheet: Sheet, name: str) -> Meaning:
 
 
 def _metric_phase(sheet: Sheet, name: str) -> Phase:
-    """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss."""
+    """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss. Where both losses
+    say whose they are and it does not, it is validation's (fastai)."""
     if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
         return "train"
-    beside = next((c for n, c in sheet.columns.items() if _is_loss(meaning(n)) and meaning(n).phase != "eval"), None)
+    losses = {n: meaning(n).phase for n in sheet.columns if _is_loss(meaning(n))}
+    if {"train", "eval"} == set(losses.values()):
+        return "eval"
+    beside = next((sheet.columns[n] for n, phase in losses.items() if phase != "eval"), None)
     return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
 
 

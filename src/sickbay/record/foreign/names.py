@@ -51,6 +51,8 @@ PREFERENCES = frozenset("chosen rejected margin margins accuracies".split())
 METRICS = frozenset(
     "map map50 f1 auc auroc iou miou dice bleu rouge rouge1 rouge2 rougel precision recall psnr ssim r2 score mrr ndcg kappa mcc cos cosine similarity".split()
 )
+BOXES = frozenset("box obj cls dfl giou om oo".split())
+"""Parts of a detector's loss, which Ultralytics' tables may name without the word: `train/box_om` and `val/cls_oo` of YOLOv10."""
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 UNIT = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
 """`Epochs(/10)`, `step (x1000)`: what an axis counts in."""
@@ -98,6 +100,8 @@ def meaning(name: str) -> Meaning:
         return Meaning("grad_norm", order=len(tokens))
     if UNITS & set(tokens):
         return Meaning("other")
+    if tokens[0:1] in (("train",), ("val",)) and "/" in name and len(tokens) > 1 and set(tokens[1:]) <= BOXES:
+        return Meaning("loss", phase, "_".join(tokens[1:]), grain)
     return _measured(tokens, phase, grain)
 
 

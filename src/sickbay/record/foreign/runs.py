@@ -7,6 +7,7 @@ decided on the rows of the training loss; every other row belongs to the trainin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -16,12 +17,18 @@ from numpy.typing import NDArray
 
 from sickbay.record.foreign.choose import Choice
 from sickbay.record.foreign.sheet import Sheet
+from sickbay.record.foreign.text import FORMAT as TEXT
 
 Axis = Literal["step", "epoch", "row"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 COVERS = 0.3
 AGAIN = 0.2
+FALSE_STARTS, LATER = 2, 3
+"""Rows that may stand for runs of one value, and how many others have to show that there is one row for each position."""
+BEYOND, CLEARLY = 1.5, 4.0
+"""An epoch is as long as the others, or is broken off: one that goes so many times farther than all before it continues them only where the loss
+is so many times nearer to their end than to their beginning."""
 MANY, SHORT = 4, 3
 """Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
@@ -49,7 +56,9 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
         return []
     step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
     position, axis = _position(step, epoch, values)
-    edges = [0, *_restarts(position), len(rows)]
+    restarts = _restarts(position)
+    aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
+    edges = [0, *sorted({*restarts, *aborted}), len(rows)]
     if len(edges) > MANY and float(np.median(np.diff(edges))) < SHORT and _continues(position, values):
         position, axis, edges = np.arange(len(rows), dtype=float), "row", [0, len(rows)]  # what seemed to count steps counts something else
     found = []
@@ -126,10 +135,12 @@ def _continues(step: Floats, values: Floats) -> bool:
     drops = np.flatnonzero(np.diff(step) < 0) + 1
     if len(drops) == 0:
         return False
+    beyond = float(np.max(step[drops[-1] :])) > BEYOND * float(np.max(step[drops - 1]))
+    margin = CLEARLY if beyond else 1.0
     begun, votes = float(values[0]), 0
     for i in drops[:50]:
         before, after = float(values[i - 1]), float(values[i])
-        votes += 1 if abs(after - before) < abs(after - begun) else -1
+        votes += 1 if margin * abs(after - before) < abs(after - begun) else -1
     anew = float(np.mean(step[drops] <= step[0] + 1e-9))
     return votes > 0 and anew > 0.5
 
@@ -143,6 +154,17 @@ def _restarts(position: Floats) -> list[int]:
             found.append(int(i))
             begin = int(i)
     return found
+
+
+def _false_starts(position: Floats, values: Floats, restarts: list[int]) -> Iterator[int]:
+    """Where a run begins after another that ended with its first value: a row or two at the position of the next, with other values,
+    where every later position has one row. Not of epochs in fractions: rounded, the first of them are alike."""
+    for a, b in pairwise([0, *restarts, len(position)] if np.all(position == np.round(position)) else []):
+        first = int(np.argmax(position[a:b] > position[a])) if b > a else 0
+        if not 1 < first <= FALSE_STARTS + 1 or b - a < first + LATER or np.any(np.diff(position[a + first : b]) <= 0):
+            continue
+        other = np.flatnonzero(values[a : a + first - 1] != values[a + first - 1])
+        yield from (a + int(i) + 1 for i in other[-1:])
 
 
 def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) -> Stretch:
