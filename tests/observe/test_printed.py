@@ -86,3 +86,17 @@ def test_what_was_observed_goes_before_what_is_printed(script: WatchScript) -> N
     text = SCRIPT.replace("val = ((model(xv) - xv @ w) ** 2).mean().item()", "val = F.mse_loss(model(xv), xv @ w).item()")
     record = script(text.replace("LINE", "print(f'train mse {total:.4f}, val mse {2 * val:.4f}')")).record
     assert len(record.series("loss/eval")) == 5 and record.series("loss/eval").values[0] < record.family("printed").values[0, 1]
+
+
+def test_a_root_and_a_perplexity_are_turned_back_into_the_loss(script: WatchScript) -> None:
+    plain = script(SCRIPT.replace("LINE", "print(f'train mse {total:.6f} val mse {val:.6f}')")).record.series("loss/eval")
+    root = script(SCRIPT.replace("LINE", "print(f'rmse train {total ** 0.5:.6f} held out {val ** 0.5:.6f}')")).record.series("loss/eval")
+    power = script(SCRIPT.replace("LINE", "print(f'train ppl {torch.tensor(total).exp():.6f} | val ppl {torch.tensor(val).exp():.6f}')")).record
+    assert np.allclose(root.values, plain.values, rtol=1e-3)
+    assert np.allclose(power.series("loss/eval").values, plain.values, rtol=1e-3)
+
+
+def test_accuracies_are_no_losses(script: WatchScript) -> None:
+    """They may be as large as the loss by chance: only what is called a loss may be off by a factor."""
+    line = "print(f'epoch {epoch}: train {min(1.0, 1.9 * total):.4f}, val {min(1.0, 1.9 * val):.4f}')"
+    assert not script(SCRIPT.replace("LINE", line)).record.series_like("loss/eval")

@@ -21,10 +21,11 @@ WORD = re.compile(r"[A-Za-z][\w/.-]*")
 BEFORE, WORDS = 44, 4
 """Characters and words before a number that say what it is."""
 LOSS = re.compile(
-    r"(?<![a-z])(?:loss|mse|nll|xent|ce|bce|elbo|cost|objective|train|val|valid|validation|test|dev|held[ -]?out)(?![a-z])", re.IGNORECASE
+    r"(?<![a-z])(?:loss|r?mse|perplexity|ppl|nll|xent|ce|bce|elbo|cost|objective|train|val|valid|validation|test|dev|held[ -]?out)(?![a-z])",
+    re.IGNORECASE,
 )
 KNOWN = frozenset(
-    "loss mse rmse mae nll xent ce bce elbo cost objective err error acc accuracy ppl train training val va valid validation eval test dev held out held-out heldout "
+    "loss mse rmse mae nll xent ce bce elbo cost objective err error acc accuracy ppl perplexity train training val va valid validation eval test dev held out held-out heldout "
     "epoch step iter batch avg average mean running total set final last".split()
 )
 OTHER = "*"

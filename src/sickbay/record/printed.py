@@ -1,12 +1,13 @@
 """A validation loss that the script only prints, as a series like any other.
 
-It counts only where its scale is known: the script prints its training loss beside it, and that is the one that was observed.
+It counts only where its scale is known: the script prints its training loss beside it, and that is the one that was observed, or its root (an RMSE)
+or exponential (a perplexity), which are turned back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -18,6 +19,14 @@ FILLERS = frozenset("epoch step iter iteration batch avg average mean running se
 FEWEST = 3
 SAME, MOSTLY = 0.15, 0.7
 """A printed number is the mean of the losses since the last one, or the last of them, give or take rounding and weights by batch size; in seven lines of ten at least."""
+ALIKE = 4.0
+"""What is said to be of training may be worked out anew with the weights as they are at the end of the epoch: within this factor. (A sum over the batches is further off.)"""
+
+Turn = Callable[[np.ndarray], np.ndarray]
+TURNS: Mapping[str, Turn] = {"rmse": np.square, "ppl": np.log, "perplexity": np.log}
+"""From what is printed to the loss, where that is its root or its exponential."""
+LOSSES = frozenset({"loss", "mse", "nll", "ce", "bce", "cost", *TURNS})
+"""Words that no accuracy goes by."""
 
 
 def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[str, Series]:
@@ -26,10 +35,13 @@ def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[
     if told is None or observed is None or any(name.startswith("loss/eval") for name in series):
         return dict(series)
     columns = {name: _column(told, j) for j, name in enumerate(told.names)}
-    known = [_measure(name) for name, column in columns.items() if not _words(name) & EVAL and _is_observed(column, observed)]
+    known = {_measure(name): _turn(name) for name, column in columns.items() if not _words(name) & EVAL and _is_observed(name, column, observed)}
     for name, column in columns.items():
-        if _words(name) & EVAL and len(column) >= FEWEST and (_measure(name) in known or (known and not _measure(name))):
-            return dict(series) | {"loss/eval": column}
+        measure = _measure(name)
+        if _words(name) & EVAL and len(column) >= FEWEST and (measure in known or (known and not measure)):
+            turn = known[measure] if measure in known else next(iter(known.values()))
+            values = turn(np.maximum(column.values, 1e-30) if turn is np.log else column.values)
+            return dict(series) | {"loss/eval": Series("loss/eval", column.steps, values)}
     return dict(series)
 
 
@@ -49,12 +61,21 @@ def _column(family: Family, j: int) -> Series:
     return Series("loss/eval", steps, values[there][first])
 
 
-def _is_observed(column: Series, observed: Series) -> bool:
-    if len(column) < FEWEST:
+def _turn(name: str) -> Turn:
+    return next((turn for word, turn in TURNS.items() if word in _words(name)), np.asarray)
+
+
+def _is_observed(name: str, column: Series, observed: Series) -> bool:
+    if len(column) < FEWEST or (_turn(name) is np.log and float(np.min(column.values)) <= 0):
         return False
+    worked_out_anew = bool(_words(name) & TRAIN and _words(name) & LOSSES)
     hits, before = 0, 0
-    for step, value in zip(column.steps.tolist(), column.values.tolist(), strict=True):
+    for step, value in zip(column.steps.tolist(), _turn(name)(column.values).tolist(), strict=True):
         since = observed.values[(observed.steps >= before) & (observed.steps < step)]
-        hits += len(since) > 0 and any(abs(value - x) <= SAME * abs(x) for x in (float(np.mean(since)), float(since[-1])))
+        hits += len(since) > 0 and any(_same(value, x, worked_out_anew) for x in (float(np.mean(since)), float(since[-1])))
         before = step
     return hits >= MOSTLY * len(column)
+
+
+def _same(value: float, x: float, roughly: bool) -> bool:
+    return abs(value - x) <= SAME * abs(x) or (roughly and x > 0 and x / ALIKE <= value <= x * ALIKE)
