@@ -314,3 +314,45 @@ def test_the_timeline_is_told_in_order(script: WatchScript) -> None:
     for kind, text in (places | {"scheduler": "schedule.step()", "forward": "out = model"}).items():
         assert run.at(timeline.places[kind], text), kind
     np.testing.assert_allclose(run.record.series("lr").values, [0.05, 0.05, 0.005, 0.005], rtol=1e-5)
+
+
+def test_the_terms_of_a_loss_are_no_evaluations(script: WatchScript) -> None:
+    """Each is computed on a line of its own, with the model in either mode; all of them are in the graph that is differentiated."""
+    run = script(
+        """
+        student, teacher = nn.Linear(4, 3), nn.Linear(4, 3).eval()
+        optimizer = torch.optim.SGD(student.parameters(), lr=0.05)
+        for step in range(6):
+            x, y = torch.randn(30, 4), torch.randint(0, 3, (30,))
+            out = student(x)
+            hard = F.cross_entropy(out, y)
+            with torch.no_grad():
+                wanted = teacher(x).softmax(1)
+            soft = F.kl_div(out.log_softmax(1), wanted, reduction="batchmean")
+            optimizer.zero_grad()
+            (0.3 * hard + 0.7 * soft).backward()
+            optimizer.step()
+        """
+    )
+    assert not run.record.series_like("loss/eval")
+    assert not run.facts.evaluations
+
+
+def test_a_loss_that_waits_for_the_second_backward_is_trained_on(script: WatchScript) -> None:
+    run = script(
+        """
+        a, b = nn.Linear(4, 1), nn.Linear(4, 1)
+        first, second = torch.optim.SGD(a.parameters(), lr=0.05), torch.optim.SGD(b.parameters(), lr=0.05)
+        for step in range(6):
+            x, y = torch.randn(30, 4), torch.randn(30, 1)
+            of_b = F.mse_loss(b(x), y)
+            of_a = F.l1_loss(a(x), y)
+            first.zero_grad()
+            of_a.backward()
+            first.step()
+            second.zero_grad()
+            of_b.backward()
+            second.step()
+        """
+    )
+    assert not run.record.series_like("loss/eval")

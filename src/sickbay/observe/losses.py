@@ -16,6 +16,7 @@ from sickbay.observe.numbers import Array
 from sickbay.observe.observer import JUMP, ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import USER, here, key_here, key_of, kind_of, user_frame
 from sickbay.observe.predictions import Compared, compared
+from sickbay.observe.trained_on import Calls, Result, TrainedOn
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -70,10 +71,8 @@ class LossWatch(Observer):
         self.unscaled: tuple[int, torch.Tensor] | None = None
         self.evaluations: dict[Any, Evaluation] = {}
         self.open: list[Evaluation] = []
-        self.undecided: list[tuple[Any, LossCall, bool]] = []
-        self.training_places: set[Any] = set()
+        self.trained_on = TrainedOn()
         self.model_training = True
-        self.trained_in_train_mode = False
         self.waiting: list[tuple[int, Compared]] = []
         """Predictions of sampled training steps, by step."""
         self.evaluated: list[Array] = []
@@ -88,7 +87,8 @@ class LossWatch(Observer):
         self.model_training = call.module.training
 
     def loss_known(self, loss: torch.Tensor, site: Site) -> None:
-        self._settle()
+        for key, calls in self.trained_on.backward_begins(loss):
+            self._take(key, calls)
         if self.open:
             self._close_evaluations()
         value = loss.detach()
@@ -133,13 +133,17 @@ class LossWatch(Observer):
     def loss_called(self, call: LossCall | None) -> None:
         if call is None:
             return
+        key = self._key()
+        if call.grad and (before := self.trained_on.called_again(key)) is not None:
+            self._take(key, before)
+            self._close_evaluations()
         if not call.grad:
-            self._evaluate(call, self._key(), here())
-        else:
-            # With gradients on this may be training or a validation pass that forgot no_grad: backward will tell.
-            self.undecided.append((self._key(), call, self.model_training))
-            if len(self.undecided) > 1:
-                self._settle(keep_last=True)
+            self._evaluate(call, key, here())
+        elif self.trained_on.asks(key):
+            if call.output.is_cpu or self.session.sampled:
+                self.trained_on.note(key, call.output, self.model_training, self._result(call))
+        elif not self.trained_on.is_training(key, self.model_training):
+            self._evaluate(call, key, None)
         if call.grad and self.session.sampled and self.model_training:
             self._judge_training(call)
 
@@ -152,34 +156,41 @@ class LossWatch(Observer):
             caller = caller.f_back
         return key, key_of(caller) if caller is not None else None, self.session.loader
 
-    def _settle(self, keep_last: bool = False) -> None:
-        """Decide about losses computed with gradients on: the last one before backward was training."""
-        last = self.undecided[-1:] if self.undecided else []
-        if last and not keep_last:
-            key, _, training = last[0]
-            self.training_places.add(key[0])
-            self.trained_in_train_mode |= training
-        for key, call, training in self.undecided[:-1]:
-            if self.session.backwards and (key[0] not in self.training_places or (self.trained_in_train_mode and not training)):
-                self._evaluate(call, key, None)
-        self.undecided = last if keep_last else []
+    def _take(self, key: Any, calls: Calls) -> None:
+        """Losses that were computed with gradients on, and nothing was trained on them: a validation pass that forgot no_grad."""
+        if (evaluation := self._open(key, None)) is not None:
+            for result in calls.results:
+                self._add(evaluation, result)
 
     def _evaluate(self, call: LossCall, key: Any, place: Place | None) -> None:
         if not call.output.is_cpu and not self.session.sampled:
             return  # no device sync outside sampled steps
+        if (evaluation := self._open(key, place)) is not None:
+            self._add(evaluation, self._result(call))
+
+    def _open(self, key: Any, place: Place | None) -> Evaluation | None:
         evaluation = self.evaluations.get(key)
         if evaluation is None:
             if len(self.evaluations) >= MOST_EVALUATIONS:
-                return
-            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place, self.session.loader)
+                return None
+            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place, key[2])
         if evaluation not in self.open:
             self.open.append(evaluation)
+        return evaluation
+
+    def _result(self, call: LossCall) -> Result:
         output = call.output.detach()
         loss = output.item() if output.numel() == 1 else output.float().mean().item()
         samples = call.input.shape[0] if call.input.dim() else 1
         if call.options.get("reduction") == "sum":
             loss /= max(samples, 1)
-        evaluation.add(loss, samples, self._judge_evaluation(call))
+        judged = compared(call)
+        return Result(loss, samples, *((judged.accuracy(), judged.counts()) if judged is not None else (None, None)))
+
+    def _add(self, evaluation: Evaluation, result: Result) -> None:
+        evaluation.add(result.loss, result.samples, result.accuracy)
+        if result.counts is not None:
+            self.evaluated.append(result.counts)
 
     def _close_evaluations(self) -> None:
         for evaluation in self.open:
@@ -209,17 +220,9 @@ class LossWatch(Observer):
             _write_shares(write, "label_share/train", step, [counts for j in judged if (counts := j.labels()) is not None])
         self.waiting = []
 
-    def _judge_evaluation(self, call: LossCall) -> float | None:
-        judged = compared(call)
-        if judged is None:
-            return None
-        if (counts := judged.counts()) is not None:
-            self.evaluated.append(counts)
-        return judged.accuracy()
-
     def finish(self) -> None:
-        if self.undecided:
-            self._settle(keep_last=True)
+        for key, calls in self.trained_on.finish():
+            self._take(key, calls)
         if self.open:
             self.session.pulse.clear()
             self._close_evaluations()
