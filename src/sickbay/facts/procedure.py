@@ -53,6 +53,10 @@ class Optimizer:
     """...index of that optimizer,"""
     shared: tuple[str, ...] = ()
     """...and what they share."""
+    thawed: tuple[str, ...] = ()
+    """Parameters that were frozen when it first stepped, got gradients later, and were then in no optimizer that steps."""
+    thawed_looks: int = 0
+    """Steps on which that was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

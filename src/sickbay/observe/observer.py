@@ -146,6 +146,8 @@ class Site:
     activations: tuple[Any, ...] = ()
     found: dict[str, dict[Any, Any]] = field(default_factory=dict)
     """What the readers found, by the field of `facts.Loss` it belongs to; each finding once, by its key."""
+    looks: dict[tuple[str, Any], int] = field(default_factory=dict)
+    """How often the numbers behind a finding were looked at."""
     variable: str = ""
     running: float | None = None
     """A running mean of the loss."""

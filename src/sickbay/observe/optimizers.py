@@ -234,4 +234,6 @@ def _fact(entry: OptimizerEntry) -> facts.Optimizer:
         twice=entry.twice,
         shares_with=entry.shares_with,
         shared=entry.shared,
+        thawed=entry.thawed,
+        thawed_looks=entry.thawed_looks,
     )

@@ -65,6 +65,12 @@ class Reading:
         if len(known) < most:
             known.setdefault(key, finding)
 
+    def looks_again(self, what: str, key: Any, most: int) -> bool:
+        """Whether a finding was looked at fewer than `most` times, this time not counted: it may come in late, with another phase of the training."""
+        looks = self.site.looks
+        looks[what, key] = looks.get((what, key), 0) + 1
+        return looks[what, key] <= most
+
     # -- parameters ---------------------------------------------------------------------------------------------
 
     def _bit(self, tensor: torch.Tensor) -> int:

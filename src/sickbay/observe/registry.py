@@ -102,6 +102,9 @@ class OptimizerEntry:
         self.twice = 0
         self.shares_with: int | None = None
         self.shared: tuple[str, ...] = ()
+        self.thawed: tuple[str, ...] = ()
+        """Parameters that were frozen when it first stepped, get gradients now and are in no optimizer that steps."""
+        self.thawed_looks = 0
         self.groups: list[dict[str, Any]] = []
         self.names: tuple[str, ...] = ()
 

@@ -31,6 +31,7 @@ from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
 from sickbay.observe.skips import SkipWatch
 from sickbay.observe.spikes import SpikeWatch
+from sickbay.observe.thawed import ThawWatch
 from sickbay.observe.timeline import TimelineWatch
 from sickbay.observe.weights import WeightWatch
 
@@ -48,6 +49,7 @@ def observers() -> tuple[type[Observer], ...]:
         ClassOrderWatch,
         SpikeWatch,
         OptimizerWatch,
+        ThawWatch,
         ActivationWatch,
         BatchWatch,
         SampleWatch,

@@ -97,7 +97,8 @@ def _overhead(diagnosis: Diagnosis, record: Record) -> str:
 def _loss(record: Record) -> str:
     parts = []
     for name, label in (("loss/train", "train"), ("loss/eval", "validation")):
-        series = record.series(name)
+        # Of several phases the newest is what the run ended with.
+        series = max(record.series_like(name), key=lambda s: int(s.steps[-1]) if len(s) else -1, default=record.series(name))
         if len(series):
             ends = words.number(series.values[0]), words.number(series.values[-1])
             parts.append(f"{label} {ends[0]} → {ends[1]}" if len(series) > 1 else f"{label} {ends[0]}")

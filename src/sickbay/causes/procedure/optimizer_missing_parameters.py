@@ -9,7 +9,7 @@ stay at their random start while the rest tries to work around them.
 ## How we know
 
 Proof, by identity of the tensors: a backward pass gives the parameter a gradient, no optimizer of the run holds it, and its values never
-changed. Or: an optimizer holds a tensor that belongs to no module any more, and a parameter of the same shape took its place.
+changed. Or: it was frozen when the optimizer began, was unfrozen later and gets gradients since, and no optimizer that still steps holds it. Or: an optimizer holds a tensor that belongs to no module any more, and a parameter of the same shape took its place.
 
 ## Looks like it but is not
 
@@ -71,6 +71,14 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
             parameters=len(orphans),
             values=size(orphans),
         )
+    for optimizer, thawed in _thawed(record):
+        yield proof(
+            f"{listed([p.name for p in thawed])} ({size(thawed):,} values) were frozen when `{optimizer_name(record, optimizer)}`{located(optimizer.built_at, ', built at')}, "
+            "began; they were unfrozen later and get gradients, but no optimizer that steps holds them",
+            optimizer.built_at,
+            parameters=len(thawed),
+            values=size(thawed),
+        )
     missing = _missing(record)
     if missing:
         optimizer = stepping[0]
@@ -93,6 +101,13 @@ def _orphans(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
         orphans = [p for p in named(record, optimizer.parameters) if not p.in_model and p.replaced_by in left_out]
         if orphans and optimizer.steps >= MINIMUM_STEPS:
             yield optimizer, orphans
+            return
+
+
+def _thawed(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
+    for optimizer in record.facts.optimizers:
+        if optimizer.thawed_looks >= MINIMUM_STEPS and (thawed := named(record, optimizer.thawed)):
+            yield optimizer, thawed
             return
 
 
@@ -134,7 +149,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         put = _put_at(record, [p.replaced_by or "" for p in orphaned[1]])
         diff = _built_later(*built, put) if built is not None and put is not None else ""
         return mend("build the optimizer after the last change of the model", diff, f"{line}  # below it", "consent")
-    missing = _missing(record)
+    thawed = next(_thawed(record), None)
+    missing = thawed[1] if thawed is not None else _missing(record)
     if (listing := _plain_list(record, missing)) is not None:
         source, assignment = listing
         held_in = "ModuleDict" if isinstance(assignment.value, (ast.Dict, ast.DictComp)) else "ModuleList"
@@ -142,7 +158,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         diff = source.diff(source.replacing(assignment.value, f"nn.{held_in}({value})"))
         snippet = f"{source.segment(assignment.targets[0])} = nn.{held_in}(...)"
         return mend(f"keep the layers in an nn.{held_in}, so that parameters() gives them to the optimizer", diff, snippet)
-    optimizer = next((o for o in record.facts.optimizers if o.steps), None)
+    optimizer = thawed[0] if thawed is not None else next((o for o in record.facts.optimizers if o.steps), None)
     built = constructor(record, optimizer) if optimizer is not None else None
     diff = _whole_model(*built, missing) if built is not None else ""
     modules = list(dict.fromkeys((p.layer.partition(".")[0] or p.layer) if p.layer else p.name for p in missing))

@@ -29,7 +29,7 @@ def read(reading: Reading) -> None:
         known = reading.known("by_hand")
         if node.key not in known:
             reading.add("by_hand", node.key, _head(reading, node, prediction, held), most=8)
-        if node.key in known and reading.site.reads < LOOKS:
+        if node.key in known and reading.looks_again("by_hand", node.key, LOOKS):
             known[node.key] = with_values(known[node.key], given, held)
 
 

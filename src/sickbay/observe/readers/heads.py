@@ -49,7 +49,7 @@ def read(reading: Reading) -> None:
         known = reading.known("heads")
         if key not in known:
             reading.add("heads", key, _head(reading, call, maker))
-        if key in known and reading.site.reads < LOOKS:
+        if key in known and reading.looks_again("heads", key, LOOKS):
             known[key] = with_values(known[key], call.input, call.target)
 
 
