@@ -56,6 +56,7 @@ def run(script: WatchScript, made: str, passed: str, loop: str = LOOP) -> Run:
 # -- batch mixing ---------------------------------------------------------------------------------------------------
 
 PACKED = "x = nn.utils.rnn.pack_padded_sequence(x, torch.arange(len(x), 0, -1).clamp(3, 9), batch_first=True); "
+SORTED = "x = nn.utils.rnn.pack_padded_sequence(x, torch.arange(len(x)).clamp(3, 9), batch_first=True, enforce_sorted=False); "
 MIXED = {
     "a recurrent layer that expects time first": ("self.rnn = nn.LSTM(6, 16)", "h = self.rnn(x)[0][:, -1]", "nn.LSTM"),
     "attention over the batch": (
@@ -67,6 +68,11 @@ MIXED = {
     "states of two directions, glued together across samples": (
         "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
         PACKED + "h = self.rnn(x)[1].view(-1, 16)",
+        "h = self.rnn(x)[1].view",
+    ),
+    "the same of sequences that packing sorts": (
+        "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
+        SORTED + "h = self.rnn(x)[1].view(-1, 16)",
         "h = self.rnn(x)[1].view",
     ),
     "softmax over dimension 0": ("self.a = nn.Linear(6, 16)", "h = (self.a(x).softmax(0) * self.a(x)).sum(1)", "h = (self.a(x).softmax(0)"),
@@ -81,6 +87,10 @@ APART = {
     "packed sequences": (
         "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
         PACKED + "h = self.rnn(x)[1].transpose(0, 1).reshape(-1, 16)",
+    ),
+    "sequences that packing sorts": (
+        "self.rnn = nn.GRU(6, 8, batch_first=True, bidirectional=True)",
+        SORTED + "h = self.rnn(x)[1].transpose(0, 1).reshape(-1, 16)",
     ),
     "time first, on purpose": ("self.rnn = nn.GRU(6, 16)", "h = self.rnn(x.transpose(0, 1))[0][-1]"),
     "batch norm and dropout": (

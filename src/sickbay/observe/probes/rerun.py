@@ -24,6 +24,9 @@ ECHO = 1e-4
 """...and below this share of the largest change they are nothing to accuse anybody of."""
 _PACKING = frozenset({"pack_padded_sequence", "rnn_relu", "rnn_tanh", "gru", "lstm"})
 """What gives packed sequences: rows by time and then by sample, which tell nothing of the samples by their place."""
+_UNFILLED = frozenset({"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
+"""Whatever was in that memory: it differs from pass to pass and means nothing."""
+_REORDERING = frozenset({"index_select", "getitem", "gather", "take_along_dim", "flip", "roll"})
 _PLAIN = (int, float, str, bool, type(None), torch.dtype, torch.device, torch.Size, slice)
 
 
@@ -135,7 +138,8 @@ class Watch(TorchFunctionMode):
         if name in LOSSES and args and isinstance(args[0], torch.Tensor):
             self.predictions.append(args[0].detach().clone())
         output = func(*args, **(kwargs or {}))
-        self.saw(name, args, output)
+        if name not in _UNFILLED:
+            self.saw(name, args, output)
         return output
 
     def saw(self, name: str, args: Any, output: Any) -> None:
@@ -163,9 +167,11 @@ class Keep(Watch):
 class Compare(Watch):
     """Compares every result with the kept one, in order, until one differs in a way that `fine` does not accept."""
 
-    def __init__(self, kept: Keep, fine: Callable[[torch.Tensor], bool]) -> None:
+    def __init__(self, kept: Keep, fine: Callable[[torch.Tensor], bool], moved: Callable[[torch.Tensor], bool] | None = None) -> None:
         super().__init__()
         self.spot: Spot | None = None
+        self._moved = moved
+        """Asked of operations that only put things into another order, as packing does."""
         self._kept = kept.results
         self._fine = fine
         self._next = 0
@@ -188,7 +194,7 @@ class Compare(Watch):
             if self._packed and name in _PACKING and result.dim() < 3:  # states of the last step are (layers, samples, units)
                 continue
             changed = differing(before, result.detach())
-            if bool(changed.any()) and not self._fine(changed):
+            if bool(changed.any()) and not self._fine(changed) and not (name in _REORDERING and self._moved is not None and self._moved(changed)):
                 first = next((a for a in args if isinstance(a, torch.Tensor)), None)
                 padded = first is not None and self._padded is not None and first is self._padded[0]
                 self.spot = self._padded[1] if padded and self._padded else self._locate(name, first, result)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 
-from sickbay.observe.probes.rerun import Compare, Keep, Rerun, Spot, confined, differing
+from sickbay.observe.probes.rerun import Compare, Keep, Rerun, Spot, along, confined, differing
 
 FEWEST = 4
 """Samples in the batch: with two or three, dimensions of the same size cannot be told apart."""
@@ -98,7 +98,18 @@ def _where(rerun: Rerun, index: int, other: torch.Tensor, count: int, j: int) ->
     """The first operation in which samples meet by more than rounding, and whether it is a batch norm made by hand."""
     kept = Keep()
     rerun.run(watch=kept)
-    compare = Compare(kept, lambda changed: confined(changed, count, lambda at: at == j))
+    places = {j}
+
+    def own(at: torch.Tensor) -> torch.Tensor:
+        return torch.isin(at, torch.tensor([*places], device=at.device))
+
+    def moved(changed: torch.Tensor) -> bool:
+        """The sample is at another place now: packing sorts samples by length, and puts them back afterwards."""
+        found = [at for d, size in enumerate(changed.shape) if size == count and len(at := along(changed, d)) == 1]
+        places.update(int(at[0]) for at in found)
+        return bool(found)
+
+    compare = Compare(kept, lambda changed: confined(changed, count, own), moved)
     rerun.run(index, other, watch=compare)
     spot, names = compare.spot, kept.names
     normalises = bool(names & SPREAD) or bool(names & SQUARES and names & ROOTS)
