@@ -42,6 +42,15 @@ def run(losses: Any, rate: float | None = None, evaluated: float | None = None, 
     )
 
 
+def pulled(decay: float, gradient: float) -> Record:
+    """A loss that stands at a quarter of its start, with weights of size 3."""
+    stands = np.concatenate([falling(3.0, 0.8, 200), np.full(400, 0.8)]) + 0.02 * np.random.default_rng(0).standard_normal(600)
+    record = run(stands, decay=decay)
+    frames = record.family("weight_norm").steps
+    gradients = make_record(families={"grad_norm": {f"{x}.weight": (frames, np.full(len(frames), gradient)) for x in LAYERS}}).families
+    return replace(record, families=dict(record.families) | dict(gradients))
+
+
 def turned_again() -> np.ndarray:
     """Learned, and lost again."""
     return np.concatenate([falling(4.4, 2.65, 150), np.linspace(2.65, 4.3, 250)])
@@ -80,6 +89,7 @@ class TestOverRegularised(CauseTestCase):
         yield penalised()
         yield masked(0.9)
         yield run(turned_again(), shrunk=0.7, decay=0.03)
+        yield pulled(0.1, gradient=0.3)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -87,6 +97,8 @@ class TestOverRegularised(CauseTestCase):
         yield "strong dropout on a model that learns", run(falling(2.3, 0.3), rate=0.9)
         yield "trained in eval mode: nothing was dropped", run(high(), rate=0.9, training_in_eval=300)
         yield "a large decay that does not shrink anything", run(high(), decay=0.5)
+        yield "a decay that is small beside the gradient", pulled(0.1, gradient=5.0)
+        yield "a usual decay beside hardly any gradient", pulled(5e-4, gradient=1e-3)
         yield "weights that shrink without decay", run(high(), shrunk=0.1)
         yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
         yield "a few steps", run(high(20), rate=0.9)

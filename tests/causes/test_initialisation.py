@@ -92,6 +92,7 @@ class TestInitTooLarge(CauseTestCase):
         yield run(falling(400, 30, STEPS), {"rms": 1.0}, head="mse_loss")
         yield run(FLAT, {"rms": 1.0}, {"followed_by": ("tanh",)}, saturated=0.9)
         yield run(np.r_[5e4, 6e11, 6.0, 2.3 + 0.01 * np.random.default_rng(0).standard_normal(STEPS - 3)], {"rms": 1.0})
+        yield run(falling(60, 2.0, STEPS, speed=200), {"rms": 1.0})  # soon back, but it started at 26 times guessing and was never solved
         yield factors()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -151,6 +152,7 @@ class TestSymmetricInit(CauseTestCase):
         yield run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.0)
         yield run(weights={"twin": "x.weight", "twin_later": True, "moved": True, "later_step": STEPS})
         yield lstm(distinct_later=(4, 90))
+        yield table(distinct_later=(40, 1))
         yield adapters(0.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -163,6 +165,7 @@ class TestSymmetricInit(CauseTestCase):
         yield "adapters of which one half is random", adapters(0.1, down=0.1)
         yield "two zero matrices that are not multiplied", adapters(0.0, shapes=((4, 64), (32, 10)))
         yield "a recurrent layer whose units differ", lstm(distinct_later=(50, 90))
+        yield "an embedding that starts at zero and comes apart", table(distinct_later=(40, 8))
 
 
 def adapters(gradient: float, down: float = 0.0, shapes: tuple[tuple[int, int], tuple[int, int]] = ((4, 64), (128, 4))) -> Record:
@@ -171,6 +174,17 @@ def adapters(gradient: float, down: float = 0.0, shapes: tuple[tuple[int, int], 
     weights = [Weight(name=n, shape=s, layer_kind="AdapterLinear", rms=r, looked_at=(4, 4), distinct=(1, 1)) for n, (s, r) in sizes.items()]
     family = {n: (np.array([20, 200]), np.array([gradient, gradient])) for n in sizes}
     return make_record(series={"loss/train": FLAT}, weights=weights, families={"grad_norm": family}, steps=STEPS)
+
+
+def table(**given: Any) -> Record:
+    """An embedding of eight numbers for each of many users."""
+    known = same((40, 1)) | {"layer_kind": "Embedding", "looked_at": (60, 8), "distinct": (1, 1), **given}
+    p = Parameter(
+        name="user.weight", shape=(300, 8), size=2400, layer="user", layer_kind="Embedding", optimizer=0, reached=True, moved=True, called=True
+    )
+    return make_record(
+        series={"loss/train": FLAT}, parameters=[p], weights=[replace(weight("user", **known), name="user.weight", shape=(300, 8))], steps=STEPS
+    )
 
 
 def lstm(**given: Any) -> Record:

@@ -37,6 +37,13 @@ def orphaned() -> Record:
     return make_record(steps=100, **facts, **loop_facts(SOURCE, parameters=("(orphan 0)", "head.weight")))
 
 
+def thawed(looks: int = 4) -> Record:
+    """A body that another optimizer trained before; it was frozen for the head's sake and is unfrozen again."""
+    record = with_body(optimizer=1, moved=True)
+    (optimizer,) = record.facts.optimizers
+    return with_facts(record, optimizers=(replace(optimizer, thawed=("body.0.weight",), thawed_looks=looks),))
+
+
 class TestOptimizerMissingParameters(CauseTestCase):
     cause = "optimizer-missing-parameters"
 
@@ -44,8 +51,10 @@ class TestOptimizerMissingParameters(CauseTestCase):
         yield with_body()
         yield with_body(moved=None)
         yield orphaned()
+        yield thawed()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "unfrozen at the very end", thawed(looks=1)
         yield "loaded backbone, head only", with_body(loaded=True)
         yield "frozen backbone", with_body(trainable=False)
         yield "momentum encoder: no loss reaches it", with_body(reached=False)

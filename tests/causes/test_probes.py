@@ -200,6 +200,14 @@ def growing(growth: SignalGrowth = GROWTH, norm: float = 2e4, curve: np.ndarray 
     )
 
 
+def unrolled(norms: list[float], passes: int = 72) -> Record:
+    """A recurrence by hand whose signal does not grow at first; then the run blows up."""
+    blown = np.concatenate([[1.9, 7e6], np.full(98, np.nan)])
+    given = growing(replace(GROWTH, passes=passes, first=0.04, middle=1.1, last=1.8), norm=1.0, curve=blown)
+    series = make_record(series={"loss/train": blown, "grad_norm": (np.arange(len(norms)), np.array(norms))}).all_series
+    return replace(given, all_series=series)
+
+
 def large_weights() -> dict[str, Any]:
     weight = Weight(name="a.weight", rms=2.0)
     maps = (LinearMap(parameter="a.weight", op="linear", fan_in=64),)
@@ -213,12 +221,15 @@ class TestExplodingGradient(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield growing()
         yield growing(curve=np.concatenate([np.geomspace(1, 1e9, 20), np.full(10, np.nan)]))
+        yield unrolled([77.0, 1.8e9, np.nan])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "residual sums of healthy branches", growing(replace(GROWTH, first=1.0, middle=4.0, last=7.0))
         yield "a counter grows in a straight line", growing(replace(GROWTH, first=1.0, middle=60.0, last=100.0))
         yield "a signal that grows and is normalised: the gradient is fine", growing(norm=2.0)
         yield "large gradients from large targets", growing(replace(GROWTH, first=1.0, middle=1.0, last=1.0))
+        yield "a recurrence whose first gradient is usual: the rate blows it up", unrolled([2.0, 1.8e9, np.nan])
+        yield "a few layers in a loop", unrolled([77.0, 1.8e9, np.nan], passes=4)
         yield "gradients that grow with the loss, after the first updates", growing(replace(GROWTH, last=0.3), 1.0, np.geomspace(1, 1e9, 100))
 
 

@@ -15,12 +15,15 @@ from sickbay.nouns import Family, Series
 
 TRAIN = frozenset("train training trn tr fit".split())
 EVAL = frozenset("val va valid validation eval evaluation dev test holdout heldout".split())
-FILLERS = frozenset("epoch step iter iteration batch avg average mean running set final last".split())
+FILLERS = frozenset("loss elbo cost objective epoch step iter iteration batch avg average mean running set final last".split())
 FEWEST = 3
 SAME, MOSTLY = 0.15, 0.7
 """A printed number is the mean of the losses since the last one, or the last of them, give or take rounding and weights by batch size; in seven lines of ten at least."""
 ALIKE = 4.0
 """What is said to be of training may be worked out anew with the weights as they are at the end of the epoch: within this factor. (A sum over the batches is further off.)"""
+
+APART = 5.0
+"""At the first evaluation a model has not had the time to overfit by such a factor."""
 
 Turn = Callable[[np.ndarray], np.ndarray]
 TURNS: Mapping[str, Turn] = {"rmse": np.square, "ppl": np.log, "perplexity": np.log}
@@ -32,17 +35,28 @@ LOSSES = frozenset({"loss", "mse", "nll", "ce", "bce", "cost", *TURNS})
 def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[str, Series]:
     """The series with the printed validation loss, where none was observed."""
     told, observed = families.get("printed"), series.get("loss/train")
-    if told is None or observed is None or any(name.startswith("loss/eval") for name in series):
+    evaluated = [s for name, s in series.items() if name.startswith("loss/eval")]
+    if told is None or observed is None or any(_on_one_scale(s, observed) for s in evaluated):
         return dict(series)
     columns = {name: _column(told, j) for j, name in enumerate(told.names)}
     known = {_measure(name): _turn(name) for name, column in columns.items() if not _words(name) & EVAL and _is_observed(name, column, observed)}
     for name, column in columns.items():
         measure = _measure(name)
-        if _words(name) & EVAL and len(column) >= FEWEST and (measure in known or (known and not measure)):
+        if _words(name) & EVAL and len(column) > 1 and (measure in known or (known and not measure)):
             turn = known[measure] if measure in known else next(iter(known.values()))
             values = turn(np.maximum(column.values, 1e-30) if turn is np.log else column.values)
-            return dict(series) | {"loss/eval": Series("loss/eval", column.steps, values)}
+            others = {n: s for n, s in series.items() if not n.startswith("loss/eval")}
+            return others | {"loss/eval": Series("loss/eval", column.steps, values)}
     return dict(series)
+
+
+def _on_one_scale(evaluated: Series, observed: Series) -> bool:
+    """An evaluation that calls a part of the loss only (the error without the penalty, a mean where training sums up) starts elsewhere than training was."""
+    if not len(evaluated):
+        return False
+    before = observed.values[observed.steps < evaluated.steps[0]][-10:]
+    level = float(np.median(before)) if len(before) else float(observed.values[0])
+    return not (level > 0 and evaluated.values[0] > 0) or 1 / APART < evaluated.values[0] / level < APART
 
 
 def _words(name: str) -> set[str]:
@@ -50,7 +64,7 @@ def _words(name: str) -> set[str]:
 
 
 def _measure(name: str) -> frozenset[str]:
-    """The words that say what is measured: "mse" of "train mse" and of "val mse"."""
+    """The words that say what is measured: "mse" of "train mse" and of "val mse"; a loss by any name is one."""
     return frozenset(_words(name) - TRAIN - EVAL - FILLERS)
 
 

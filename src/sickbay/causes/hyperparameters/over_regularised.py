@@ -12,7 +12,8 @@ early on, in training and in validation, and more epochs do not help.
   and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left).
 - weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
   while the loss stands high, or rises again: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
-  the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size).
+  the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size). Or the loss stands high and has stopped to fall, and what an
+  unusually large decay adds to the gradient of the typical layer is a third of that gradient and more (of usual decays it is about a hundredth).
 
 - penalty-too-heavy: the same of a term that the script adds to its loss (a sum of |w| or w²: the graph shows that nothing but weights goes into it). The
   weights of the typical layer are below half of their first size, and the rest of the loss, which is what the data ask for, stands high.
@@ -74,6 +75,9 @@ SHRUNK = 0.5
 """Size of the typical layer's weights against their first: see above."""
 NEVER_SO_SMALL, LEARNED, LOST = 0.8, 0.8, 1.3
 """...or below the smallest of these healthy runs, where a loss that had come down by a fifth has risen by a third again: with a schedule that lowers the rate, what pulls at the weights wins over what trains them."""
+UNUSUAL, PULLS = 0.01, 0.3
+"""...or a decay of twenty times the largest usual one (5e-4 for SGD) that is a third of the gradient's own size and more in the typical layer; with usual ones it is a hundredth."""
+ADDED_TO_THE_GRADIENT = frozenset("SGD Adam NAdam RAdam Adamax RMSprop Adagrad Adadelta".split())
 SMOOTHED = 0.4
 WEAKER = 100
 DROPOUT_NAMES = ("p", "dropout", "drop", "p_drop", "dropout_rate", "drop_rate", "dropout_p", "drop_prob")
@@ -175,15 +179,23 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
     stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
-    held_down = shrunk is not None and ((shrunk <= SHRUNK and stands) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)))
-    if optimizer is None or decay <= 0 or shrunk is None or not held_down:
+    if optimizer is None or decay <= 0 or shrunk is None:
         return
-    yield strong(
-        f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
-        place_of(_decay_written(record, decay)) or optimizer.built_at,
-        decay=decay,
-        shrunk=shrunk,
-    )
+    place = place_of(_decay_written(record, decay)) or optimizer.built_at
+    if (shrunk <= SHRUNK and stands) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)):
+        yield strong(
+            f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
+            place,
+            decay=decay,
+            shrunk=shrunk,
+        )
+    elif stands and trend_share(c) < DONE and optimizer.kind in ADDED_TO_THE_GRADIENT and decay >= UNUSUAL and (pull := _pull(record, decay)) > PULLS:
+        yield strong(
+            f"weight-decay-too-high: in the typical layer {optimizer.kind} with weight_decay={number(decay)} adds {pull:.2g} times the gradient's own size to it, towards zero",
+            place,
+            decay=decay,
+            pull=pull,
+        )
 
 
 def _lost_again(c: Curve) -> bool:
@@ -192,15 +204,34 @@ def _lost_again(c: Curve) -> bool:
     return lowest < LEARNED * start(c).value and end(c).value > LOST * lowest + 3 * c.noise
 
 
+def _pull(record: Record, decay: float) -> float:
+    """What the decay adds to the gradient, in sizes of the gradient itself: the typical layer, the typical step."""
+    sizes, gradients = _own(record, "weight_norm"), _own(record, "grad_norm")
+    if sizes.shape != gradients.shape or len(sizes) < 3:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = float(nanmedian(nanmedian(decay * sizes / gradients, axis=0)[None, :], axis=1)[0])
+    return found if np.isfinite(found) else 0.0
+
+
 def _shrunk(record: Record) -> float | None:
     """Size of the weights at the end against the beginning, in the median layer."""
-    columns = weights(record, record.family("weight_norm"))
-    if not columns.parameters or len(columns.steps) < 3:
+    values = _own(record, "weight_norm")
+    if len(values) < 3:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = nanmedian(columns.values[-max(1, len(columns.steps) // 10) :], axis=0) / columns.values[0]
+        ratio = nanmedian(values[-max(1, len(values) // 10) :], axis=0) / values[0]
     found = float(nanmedian(ratio[None, :], axis=1)[0])
     return found if np.isfinite(found) else None
+
+
+def _own(record: Record, family: str) -> np.ndarray:
+    """Frames x weights of what the main optimizer trains (a teacher that was trained before is not among them), from the first frame that holds any."""
+    columns, optimizer = weights(record, record.family(family)), main_optimizer(record)
+    held = set(optimizer.parameters) if optimizer is not None else set()
+    own = [j for j, p in enumerate(columns.parameters) if p.name in held or not held]
+    values = columns.values[:, own]
+    return values[np.isfinite(values).any(axis=1)] if own else values[:0]
 
 
 def _decay_written(record: Record, decay: float) -> Written | None:

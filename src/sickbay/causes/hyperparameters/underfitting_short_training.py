@@ -58,6 +58,8 @@ MINIMUM_STEPS = 24
 REMAINS = 0.5
 SHORT_STEPS, SHORT_EPOCHS = 150, 2
 """Only runs that are short by any measure: one of many epochs has been given its time, and most healthy ones still fall when it is over."""
+ROWS_SEEN = 256
+"""Steps whose rows are all looked at (see observe/samples.py)."""
 GAIN = 0.3
 """What as many steps again would win at least, as a share of the loss at the end."""
 SHRINKS = 0.6
@@ -201,7 +203,7 @@ def by_last_evaluation(record: Record, first: float) -> tuple[Outlook | None, st
 def passes(record: Record) -> int:
     """Times that training went through its data: as the loaders tell, else by the rows that came again."""
     run = record.facts.run
-    if run.epochs or run.steps > SHORT_STEPS:  # of long runs not every row is looked at
+    if run.epochs or run.steps > ROWS_SEEN:  # of long runs not every row is looked at
         return run.epochs
     return max((round(e.train_rows / e.train_distinct) for e in record.facts.evaluation_data if e.train_distinct), default=0)
 
