@@ -52,6 +52,10 @@ MASKS = {
 }
 
 
+FEW = 0.2
+"""Of the positions: with a mask that is moved by one, as many earlier predictions change as there are layers; without one, all of them."""
+
+
 @cause(
     code="A212",
     level="architecture",
@@ -87,16 +91,17 @@ def _place(record: Record, leak: FutureLeak) -> Place | None:
 
 
 def _generous_mask(record: Record, leak: FutureLeak) -> tuple[Source, ast.expr] | None:
-    """The diagonal of the one `triu` or `tril` in the source, if the mask that it makes is moved by as much as was seen."""
+    """The diagonal of the one `triu` or `tril` in the source, if the mask that it makes leaves later positions open. (Each layer lets them come as many steps
+    nearer, so that what was seen is a multiple of it.)"""
     source = source_at(record, leak.place)
-    if source is None or leak.earlier > leak.ahead:
+    if source is None or leak.earlier > max(leak.ahead, FEW * leak.positions):
         return None
     found = []
     for call in source.calls("triu", "tril"):
         given = keyword(call, "diagonal")
         numbers = [given.value] if given is not None else [a for a in call.args[-1:] if is_number(a)]
         limit = 1 if called(call) == "triu" else 0
-        found += [n for n in numbers if is_number(n) and isinstance(n.value, int) and n.value == limit + leak.earlier]
+        found += [n for n in numbers if is_number(n) and isinstance(n.value, int) and n.value > limit and leak.earlier % (n.value - limit) == 0]
     return (source, found[0]) if len(found) == 1 else None
 
 
@@ -116,7 +121,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend("pad on the left only, so that the kernel ends at its own position", _diff(record, leak, _on_the_left), snippet, "consent")
     if (mask := _generous_mask(record, leak)) is not None:
         source, diagonal = mask
-        limit = int(ast.literal_eval(diagonal)) - leak.earlier
+        call = source.parents.get(diagonal)
+        call = source.parents.get(call) if isinstance(call, ast.keyword) else call
+        limit = 1 if isinstance(call, ast.Call) and called(call) == "triu" else 0
         return mend("the mask must hide the very next position, too", source.diff(source.replacing(diagonal, str(limit))), "", "consent")
     if leak.op in ("softmax", "scaled_dot_product_attention", "multi_head_attention_forward"):
         snippet = "scores.masked_fill(torch.ones(T, T, dtype=torch.bool).triu(1), float('-inf'))"

@@ -31,7 +31,9 @@ Widen the narrow layer; try whether the model can memorise one batch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,6 +42,7 @@ from sickbay.causes.evidence import from_sign, hint, strong
 from sickbay.causes.examples import ENOUGH_ROWS, probe_of, told
 from sickbay.causes.initial import init_place
 from sickbay.causes.registry import cause
+from sickbay.causes.written import named_like
 from sickbay.facts import DataProbe, Loss, Waist
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -62,6 +65,8 @@ COMMON = 0.6
 """Share of the commonest class."""
 LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
 """What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
+SIZES = re.compile(r"\b(?:hidden|width|dim|size|units|channels?|code|latent|bottleneck|features?|embed\w*|rank|neurons)\b", re.IGNORECASE)
+"""Names that scripts give to the width of a layer."""
 OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-ratio-low", "train-val-gap", "val-rising", "chance-level", "flat-loss")
 """Signs of other illnesses; at the level of guessing nothing at all is learned, which a narrow model still could."""
 
@@ -79,7 +84,7 @@ def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
     if plateau is None or signs.has(*OTHERWISE):
         return
     waist = _narrowest(record)
-    ledger = [*(_narrow(waist) if waist is not None else _small(record))]
+    ledger = [*(_narrow(record, waist) if waist is not None else _small(record))]
     if not ledger:
         return
     yield from ledger
@@ -88,12 +93,13 @@ def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("hint", sign)
 
 
-def _narrow(waist: Waist) -> Iterator[Evidence]:
+def _narrow(record: Record, waist: Waist) -> Iterator[Evidence]:
     numbers = "one number" if waist.width == 1 else f"{waist.width} numbers"
     layer = waist.op.place.layer if waist.op.place is not None and waist.op.place.layer else waist.op.name
+    size = named_like(record, waist.width, SIZES)
     yield strong(
         f"all that the model knows of a sample passes through {numbers} ({layer}), from which {waist.outputs} outputs are made",
-        waist.op.place,
+        replace(size, layer=waist.op.place.layer) if size is not None and waist.op.place is not None else waist.op.place,
         width=waist.width,
         outputs=waist.outputs,
     )
