@@ -10,7 +10,7 @@ import numpy as np
 
 from sickbay.facts import Crash, Head, Loss, Run
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
 
 
@@ -63,3 +63,13 @@ class TestUnusedParameters(CauseTestCase):
         yield "not trained", layer(optimizer=None)
         yield "a small leftover", layer(size=10, shape=(2, 5))
         yield "a short run", layer(steps=5)
+
+
+def test_blocks_whose_results_replace_each_other() -> None:
+    text = "def forward(self, x):\n    for block in self.blocks:\n        h = block(x)\n    return self.out(h)\n"
+    computed = with_facts(layer(called=True), losses=(Loss(index=0, graph_reads=3),))
+    suspicion = assert_suspects(replace(computed, sources={"train.py": text}), "unused-parameters")
+    assert suspicion.place is not None and suspicion.place.line == 3
+    assert "the last one's result" in suspicion.fix.text
+    added_up = replace(computed, sources={"train.py": text.replace("h = block(x)", "h = block(x)\n        y = y + h")})
+    assert assert_suspects(added_up, "unused-parameters").place is None

@@ -27,13 +27,16 @@ Call the layer in `forward`, or delete it.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, strong
+from sickbay.causes.fixing import sources
+from sickbay.causes.guesses import guess
 from sickbay.causes.parameters import held, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -62,7 +65,7 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
         yield strong(
             f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
-            next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
+            _overwritten(record, unused) or next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
             parameters=len(unused),
             values=size(unused),
         )
@@ -79,6 +82,35 @@ def _unused(record: Record) -> list[Parameter]:
     ]
 
 
+@guess
+def _overwritten(record: Record, unused: Sequence[Parameter]) -> Place | None:
+    """`for block in self.blocks: h = block(x)`: each is given the same, and only the last one's result is kept."""
+    if not all(p.called for p in unused):
+        return None
+    found = [
+        source.place(s.lineno)
+        for source in sources(record)
+        for loop in ast.walk(source.tree)
+        if isinstance(loop, ast.For)
+        for s in loop.body
+        if isinstance(s, ast.Assign) and _replaces(loop, s)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _replaces(loop: ast.For, statement: ast.Assign) -> bool:
+    call, target = statement.value, statement.targets[0]
+    if not (isinstance(call, ast.Call) and isinstance(target, ast.Name) and ast.unparse(call.func) == ast.unparse(loop.target)):
+        return False
+    used = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return target.id not in used  # nobody looks at it before the next one comes
+
+
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    layers = list(dict.fromkeys(p.layer or p.name for p in _unused(record)))
+    unused = _unused(record)
+    layers = list(dict.fromkeys(p.layer or p.name for p in unused))
+    if _overwritten(record, unused) is not None:
+        return Fix("give each block what the one before gave: as it is, only the last one's result is kept", "x = block(x)", "advice")
+    if all(p.called for p in unused):
+        return Fix(f"use what {listed(layers)} give, or delete what is not needed", "", "advice")
     return Fix(f"call {listed(layers)} in forward, or delete what is not needed", "", "advice")
