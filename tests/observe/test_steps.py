@@ -356,3 +356,24 @@ def test_a_loss_that_waits_for_the_second_backward_is_trained_on(script: WatchSc
         """
     )
     assert not run.record.series_like("loss/eval")
+
+
+def test_epochs_are_those_that_were_trained(script: WatchScript) -> None:
+    """The training loader is gone through for evaluation, too."""
+    run = script(
+        """
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=8, shuffle=True)
+        for epoch in range(5):
+            for x, y in loader:
+                optimizer.zero_grad()
+                F.mse_loss(model(x), y).backward()
+                optimizer.step()
+            with torch.no_grad():
+                sum(F.mse_loss(model(x), y) for x, y in loader)
+        """
+    )
+    assert run.facts.run.epochs == 5
+    assert run.facts.run.steps_per_epoch == 8
+    assert run.record.series("epoch").values.tolist() == [i // 8 for i in range(40)]

@@ -42,6 +42,9 @@ class LoaderEntry:
         self.place = place
         self.variable = variable
         self.epochs = 0
+        self.trained_epochs = 0
+        self.begun = False
+        """It was started again and nothing was trained on it since: maybe training is only evaluated."""
         self.trained = 0
         self.batches = 0
         self.fact = loader_fact(index, loader)
@@ -102,8 +105,7 @@ class BatchWatch(Observer):
         self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
         self.iterators[id(iterator)] = (weakref.ref(iterator), entry)
         self.session.drawn = {k: v for k, v in self.session.drawn.items() if k in self.iterators}
-        if entry.trained:
-            self.session.epoch += 1
+        entry.begun = True
 
     def batch_loaded(self, iterator: Any, batch: Any, seconds: float) -> None:
         found = self.iterators.get(id(iterator))
@@ -223,6 +225,10 @@ class BatchWatch(Observer):
         self.labels.training()
 
     def stepped(self, _: Any) -> None:
+        if self.current is not None and self.current.begun:
+            self.current.begun = False
+            self.session.epoch += self.current.trained_epochs > 0
+            self.current.trained_epochs += 1
         if self.session.epoch >= 0:
             self.session.pulse["epoch"] = self.session.epoch
 
@@ -241,8 +247,6 @@ class BatchWatch(Observer):
             place = self.session.keep_source(entry.place)
             self.session.keep_source(entry.fact.built_at)
             self.session.keep_source(entry.fact.item_at)
-            if entry.trained:
-                self.session.steps_per_epoch = entry.trained / max(entry.epochs, 1)
             loaders.append(replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable))
         writer.fact("loaders", loaders)
         writer.fact("batches", facts.Batches(seen=self.marked, distinct=len(self.marks), repeated=self.repeated, in_a_row=self.in_a_row))

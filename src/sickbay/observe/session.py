@@ -102,7 +102,6 @@ class Session:
         self.own_seconds = 0.0
         self.training_seconds = 0.0
         self.epoch = -1
-        self.steps_per_epoch: float | None = None
         self.loader: int | None = None
         """Index of the loader that the newest batch came from."""
         self.train_loader: int | None = None
@@ -482,7 +481,7 @@ class Session:
             backwards=self.backwards,
             forwards=self.forwards,
             epochs=max(self.epoch + 1, 0),
-            steps_per_epoch=self.steps_per_epoch,
+            steps_per_epoch=self.step / (self.epoch + 1) if self.epoch >= 0 else None,
             overhead_seconds=self.own_seconds,
             sampled_steps=self.governor.frame.runs,
             exit=self.exit,
