@@ -2,7 +2,7 @@
 
     python ward/scoreboard.py                          all patients of ward/
     python ward/scoreboard.py --dir ../shared/ward-examples
-    python ward/scoreboard.py --sample 1 --exact --fail-under top1=0.9 --fail-under healthy=1
+    python ward/scoreboard.py --sample 1 --exact 2 --fail-under top1=0.9 --fail-under healthy=1
 
 Each patient is a folder: `train.py` is what a person wrote, `fixed.py` its healthy twin, `case.json` the label (see
 README.md beside this file). Scripts run unmodified, in a scratch copy of their folder, with one thread each.
@@ -224,9 +224,9 @@ class Progress:
             print(f"[{self.done:3d}/{self.total} {time.monotonic() - self.started:4.0f}s] {text}", flush=True)
 
 
-def run_all(patients: Sequence[Patient], jobs: int, exact: bool) -> tuple[list[Result], list[Exactness]]:
+def run_all(patients: Sequence[Patient], jobs: int, exact_every: int) -> tuple[list[Result], list[Exactness]]:
     scripts = [(p, script) for p in patients for script in (("train.py", "fixed.py") if p.twin else ("train.py",))]
-    watched = [(p, "train.py") for p in patients] if exact else []
+    watched = [(p, "train.py") for p in patients[::exact_every]] if exact_every else []
     progress = Progress(len(scripts) + len(watched))
 
     def one_diagnosis(patient: Patient, script: str) -> Result:
@@ -363,7 +363,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--causes", default="", metavar="A,B", help="patients of these causes (also `healthy`)")
     parser.add_argument("--sample", type=int, metavar="N", help="N patients per cause, always the same ones")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scripts at a time (default 2)")
-    parser.add_argument("--exact", action="store_true", help="also compare each script with and without sickbay, to the bit")
+    parser.add_argument(
+        "--exact",
+        nargs="?",
+        type=int,
+        const=1,
+        default=0,
+        metavar="N",
+        help="also compare each script (or every Nth) with and without sickbay, to the bit",
+    )
     parser.add_argument(
         "--fail-under", type=gate, action="append", default=[], metavar="METRIC=SHARE", help=f"exit 1 below this; {', '.join(METRICS)}"
     )
