@@ -14,6 +14,8 @@ class Loader:
     """"train" if training steps were made from its batches, else "eval"; "unknown" if never iterated."""
     sampler: str = ""
     sequential: bool = False
+    stream: bool = False
+    """Of an `IterableDataset`: it decides the order itself, and no sampler does."""
     batch_size: int | None = None
     batches: int | None = None
     samples: int | None = None
