@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from causes.scripts import added
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -41,6 +42,16 @@ def run(*data: EvaluationData, **facts: Any) -> Record:
     return make_record(steps=200, evaluation_data=list(data), **facts)
 
 
+SPLIT = "train, val = random_split(data, [800, 200])\n"
+
+
+def second_stage(before: float = 0.3, after: float = 0.3, **changes: Any) -> Record:
+    """Validation shows the same rows for some passes, and then others; the training loss just goes on, or begins anew."""
+    losses = np.concatenate([np.linspace(2.0, before, 50), np.full(50, before), np.linspace(after, before, 100)])
+    none = {"found": 0, "found_distinct": 0, "found_first": 0, "found_later": 0, "anew_rows": 200, "anew_found": 160, "anew_after": 99}
+    return run(evaluation(**none | changes), series={"loss/train": losses}, sources={"/x/train.py": SPLIT})
+
+
 class TestTrainValLeakage(CauseTestCase):
     cause = "train-val-leakage"
 
@@ -49,6 +60,9 @@ class TestTrainValLeakage(CauseTestCase):
         yield run(evaluation(found=30, found_distinct=12))
         yield run(evaluation(whole_numbers=True, width=784))
         yield run(evaluation(found=400, found_first=0, found_later=150))
+        yield second_stage()
+        yield second_stage(found_first=None)
+        yield second_stage(whole_numbers=True, width=64)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "one empty picture, many times", run(evaluation(found=60, found_distinct=1))
@@ -64,9 +78,19 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a small world", run(evaluation(whole_numbers=True, width=9, found=380))
         yield "short texts of few words", run(evaluation(whole_numbers=True, width=20, found=100, train_twins=0.001))
         yield "an agent that acts before it learns", run(evaluation(passes=180))
+        yield "a later pass over other samples, none of which was trained on", second_stage(anew_found=2)
+        yield "folds whose weights are set back by hand", second_stage(after=2.0)
+        yield "folds, of which none has learned yet when the next begins", second_stage(before=1.95)
         yield "two numbers a row", run(evaluation(width=2))
         yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
+
+
+def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:
+    found = assert_suspects(second_stage(), "train-val-leakage", "proven")
+    assert found.place is not None
+    assert found.place.text == SPLIT.strip()
+    assert added(found.fix.diff) == ["train, val = random_split(data, [800, 200], generator=torch.Generator().manual_seed(0))"]
 
 
 def test_all_of_the_validation_set() -> None:
