@@ -81,6 +81,9 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a later pass over other samples, none of which was trained on", second_stage(anew_found=2)
         yield "folds whose weights are set back by hand", second_stage(after=2.0)
         yield "folds, of which none has learned yet when the next begins", second_stage(before=1.95)
+        part = {"found": 60, "found_distinct": 30, "train_distinct": 30, "train_again": 0.1, "loader": 1}
+        yield "a loader over the training data, of which a part was watched", run(evaluation(texts=("model(x)", "accuracy(model, known)"), **part))
+        yield "the training data, to be evaluated", run(evaluation(texts=("model(x)", "accuracy(model, train_eval)"), **part))
         yield "two numbers a row", run(evaluation(width=2))
         yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))

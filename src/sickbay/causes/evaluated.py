@@ -15,7 +15,10 @@ VALIDATION = re.compile(r"(?<![a-z])(?:val|va|valid|validation|dev|xv|yv|xva|yva
 HELD_OUT = re.compile(
     r"(?<![a-z])(?:val|va|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xva|yva|xte|yte|xval)(?![a-z])", re.IGNORECASE
 )
-
+SCORED = re.compile(
+    r"(?<![a-z])((?:train|trn|tr)(?:ing)?)_eval(?:uation)?(?![a-z])|(?<![a-z])eval(?:uation)?_((?:train|trn|tr)(?:ing)?)(?![a-z])", re.IGNORECASE
+)
+"""`train_eval`: training's own data, to be evaluated."""
 
 SELDOM = 0.25
 """Evaluations come after many steps. What runs without gradients on every step or two is a part of training: acting in a world, targets, mining."""
@@ -32,7 +35,7 @@ def names(record: Record, data: EvaluationData) -> str:
     loaders = [x.variable for x in record.facts.loaders if x.index == data.loader]
     # The functions' own names ("evaluate", "test") say nothing of the data that they are given.
     inside = [text.partition("(")[2] or text for text in data.texts]
-    return " ".join([*inside, *loaders]).replace("_", " ")
+    return SCORED.sub(r"\1\2", " ".join([*inside, *loaders])).replace("_", " ")
 
 
 def of_training(record: Record, data: EvaluationData) -> bool:

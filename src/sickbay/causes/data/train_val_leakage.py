@@ -12,7 +12,8 @@ first pass met no such row and a later one does, because the split is drawn anew
 
 ## Looks like it but is not
 
-- A pass over the training data to measure training accuracy: all of its rows are known, and it comes from the training loader or bears its name.
+- A pass over the training data to measure training accuracy: all of its rows are known (or, where only a part of training was watched, all of that part is
+  among them), and it comes from the training loader or bears its name.
 - Pairs and triplets of known samples: the rows are known, the pairs are new. Only a loader of its own that gives nothing but training rows counts then.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
@@ -58,6 +59,8 @@ WIDTH, WIDTH_OF_WHOLE = 3, 16
 """Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
 SPLIT_FIRST = "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only"
 SPLIT_ONCE = "train_set, val_set = random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))"
+COVERS = 0.9
+"""Of the training rows that were seen, those in the evaluation: then all of training may be in it."""
 AROUND, LEARNED = 10, 0.1
 """Training losses on either side of a step, and the part of the first loss by which it must have fallen until then."""
 KNOWN = 0.9
@@ -79,7 +82,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         place = copied(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
-        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.loader is not None):
+        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
             yield proof(text, place, found=data.found, rows=data.rows)
             return
         later = _divided_anew(record, data) if held_out(record, data) else None
@@ -97,6 +100,11 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         if from_loader and data.found >= ALL * data.rows and (_own_name(record, data) or (held_out(record, data) and not clean)):
             yield strong(f"{text}: all of the validation set", place, found=data.found, rows=data.rows)
             return
+
+
+def _not_training(record: Record, data: EvaluationData) -> bool:
+    """Of training only a part was seen, so that a part found may be all of it: not if a loader of its own lacks some of that part, or is named for something else."""
+    return data.loader is not None and (data.found_distinct < COVERS * data.train_distinct or held_out(record, data))
 
 
 def _divided_anew(record: Record, data: EvaluationData) -> str | None:
