@@ -185,6 +185,19 @@ def test_reversed_channels_are_named() -> None:
     assert_silent(different(colours(0.6, 0.45, 0.3), colours(0.5, 0.5, 0.4), shape=(3, 8, 8)), "train-val-mismatch", "other colours")
 
 
+def test_channels_reversed_before_each_was_normalised() -> None:
+    """Raw means 0.9, 0.8, 0.6 and spreads 0.2, normalised with 0.86, 0.80, 0.65 and 0.14, 0.20, 0.12."""
+    mean, std = np.array([0.86, 0.80, 0.65]), np.array([0.14, 0.20, 0.12])
+
+    def normalised(*raw: float) -> FeatureScale:
+        return replace(colours(*((np.array(raw) - mean) / std)), std=tuple(np.repeat(0.2 / std, 32).tolist()))
+
+    found = assert_suspects(different(normalised(0.9, 0.8, 0.6), normalised(0.6, 0.8, 0.9), shape=(3, 8, 8)), "train-val-mismatch")
+    assert "as if the channels had been reversed before they were normalised" in found.evidence[0].text
+    for why, other in {"a darker lamp": (0.75, 0.65, 0.45), "a warmer one": (1.05, 0.8, 0.3), "the same": (0.9, 0.8, 0.6)}.items():
+        assert_silent(different(normalised(0.9, 0.8, 0.6), normalised(*other), shape=(3, 8, 8)), "train-val-mismatch", why)
+
+
 def worded(distance: float, by_chance: float, in_order: float) -> Record:
     words = WordShift(positions=10, ids=80, train_rows=1500, evaluation_rows=300, distance=distance, by_chance=by_chance, in_order=in_order)
     return different(scale(20.0, 10.0), scale(20.0, 10.0), words=words, whole_numbers=True)
