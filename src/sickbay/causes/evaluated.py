@@ -69,6 +69,9 @@ def where(record: Record, data: EvaluationData) -> Place | None:
 
 
 def training_rows(record: Record) -> int:
-    """How many different samples there are to train on, as far as that was seen."""
+    """How many different samples there are to train on, as far as that was seen: at least, where neither a loader nor a module tells."""
     loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
-    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
+    counted = max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
+    probe = record.facts.data_probe
+    as_they_are = probe is not None and probe.again > 0 and not probe.changed  # else samples may be made anew each time
+    return counted or (probe.relation.rows if probe is not None and probe.relation is not None and as_they_are else 0)
