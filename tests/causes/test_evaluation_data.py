@@ -12,7 +12,7 @@ from causes.scripts import added
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, place_in
 
 LINE = Place("/x/train.py", 40, None, "score(x_val, y_val)")
 CALL = Place("/x/train.py", 30, None, "out = model(x)")
@@ -94,6 +94,21 @@ def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:
     assert found.place is not None
     assert found.place.text == SPLIT.strip()
     assert added(found.fix.diff) == ["train, val = random_split(data, [800, 200], generator=torch.Generator().manual_seed(0))"]
+
+
+FOLDS = """\
+net = build()
+for train, val in KFold(5).split(X):
+    fit(net, X[train])
+    score(net, X[val])
+"""
+
+
+def test_one_model_for_all_folds() -> None:
+    at = place_in(FOLDS, "score(net")
+    data = evaluation(found=400, found_first=0, found_later=150, called_from=at, texts=("net(x)", "score(net, X[val])"))
+    found = assert_suspects(run(data, sources={"train.py": FOLDS}), "train-val-leakage", "proven")
+    assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
 
 
 def test_all_of_the_validation_set() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
-from sickbay.causes.fixing import sources
+from sickbay.causes.fixing import source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -57,6 +59,21 @@ def split_at(record: Record) -> Place | None:
             names = ast.unparse(statement).partition("=")[0].replace("_", " ") if isinstance(statement, ast.Assign) else ""
             found += [source.place(call.lineno)] if VALIDATION.search(names) else []
     return found[0] if len(found) == 1 else None
+
+
+@guess
+def built_once(record: Record, data: EvaluationData) -> Place | None:
+    """`net = Net()` before `for train, val in folds.split(x):`, where each fold needs a model of its own."""
+    model = data.texts[0].partition("(")[0] if data.texts else ""
+    for place in (data.called_from, data.place):
+        source = source_at(record, place)
+        statement = source.statement(place.line) if source is not None and place is not None else None
+        for loop in source.loops(statement) if source is not None and statement is not None else ():
+            if source is not None and isinstance(loop, ast.For) and source.calls("split", within=loop.iter):
+                made = [s for s in source.block(loop) if isinstance(s, ast.Assign) and s.lineno < loop.lineno and isinstance(s.value, ast.Call)]
+                built = [s for s in made if [ast.unparse(t) for t in s.targets] == [model]]
+                return replace(source.place(built[-1].lineno), guess=True) if built else None
+    return None
 
 
 def where(record: Record, data: EvaluationData) -> Place | None:

@@ -37,7 +37,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, split_at, where
+from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import at, first_place, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
 from sickbay.causes.kept_apart import copied, parted
@@ -61,6 +61,7 @@ SPLIT_FIRST = "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=
 SPLIT_ONCE = "train_set, val_set = random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))"
 COVERS = 0.9
 """Of the training rows that were seen, those in the evaluation: then all of training may be in it."""
+NEW_MODEL = "for train, val in folds.split(x, y):\n    model = Net()\n    optimizer = torch.optim.Adam(model.parameters())"
 AROUND, LEARNED = 10, 0.1
 """Training losses on either side of a step, and the part of the first loss by which it must have fallen until then."""
 KNOWN = 0.9
@@ -90,7 +91,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield proof(
                 f"no row of the first pass that is evaluated{located(shown)} had been trained on, but {later} had: "
                 "training and validation are divided anew while the model stays",
-                split_at(record) or place,
+                split_at(record) or built_once(record, data) or place,
                 found=data.found_later or data.anew_found,
                 rows=data.rows,
             )
@@ -170,6 +171,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         diff = source.diff(_drawn_once(source, split)) if source is not None else ""
         return mend("divide the data once and use the same parts from then on, or draw them with a fixed seed", diff, SPLIT_ONCE, "consent")
     text, snippet = "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first", SPLIT_FIRST
+    if any((built := built_once(record, d)) is not None and built == first_place(evidence) for d in evaluations(record)):
+        return Fix("build a new model, and a new optimizer, for each fold", NEW_MODEL, "advice")
     given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
     copies = next((p for s in given if (p := copied(s)) is not None and p == first_place(evidence)), None)
     if copies is not None:
