@@ -53,6 +53,19 @@ def test_orders_that_the_text_does_not_tell_name_no_column(text: str) -> None:
     assert made_column(loss_of(text + TAIL), 2, 3) is None
 
 
+@pytest.mark.parametrize(
+    "more",
+    ['for w in range(2):\n    table[f"ward_{w}"] = ward == w\n', "table.update(ward_0=ward == 0, ward_1=ward == 1)\n"],
+)
+def test_columns_to_which_others_are_added_keep_their_places(more: str) -> None:
+    text = 'table = {\n    "area": area,\n    "tax": 0.1 * price,\n}\n' + more + "X = np.stack([table[c] for c in list(table)], 1)\n" + TAIL
+    column = made_column(loss_of(text), 1, 4)
+    assert column is not None and (column.name, column.place.line) == ("tax", 3)
+    assert made_column(loss_of(text), 2, 4) is None  # one of those added
+    assert made_column(loss_of(text.replace("X =", 'table.pop("area")\nX =')), 1, 4) is None
+    assert made_column(loss_of(text.replace(more, "")), 1, 4) is None
+
+
 def test_a_column_that_is_worked_out_is_named_where_its_values_are_made() -> None:
     text = "collected = 0.3 * default\ncolumns = [income, age, np.log1p(collected)]\nX = np.stack(columns, 1)\n"
     column = made_column(loss_of(text + TAIL), 2, 3)

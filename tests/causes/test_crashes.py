@@ -8,16 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Crash, Head, Loss, Run
+from sickbay.facts import Crash, Head, Loss, Run, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
-from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, model_facts, place_in
 
 
 def crashed(message: str, kind: str = "IndexError") -> Record:
     crash = Crash(kind=kind, message=message, place=Place("train.py", 12), step=0)
     losses = [Loss(index=0, heads=(Head(function="cross_entropy", classes=10),))]
     return make_record(run=Run(steps=0, exit=1), crash=crash, losses=losses)
+
+
+LIVER = """\
+table = load()
+X = torch.tensor(table[:, :9])
+y = torch.tensor(table[:, 9])
+Xtr, ytr = X[:3200], y[:3200]
+loss = F.binary_cross_entropy_with_logits(model(Xtr), ytr)
+"""
+
+
+def runs_away(*labels: int, reduction: str = "mean") -> Record:
+    """Labels of a loss that refuses nothing."""
+    target = Values(count=500, minimum=labels[0], maximum=labels[-1], whole=True, distinct=labels)
+    call = "F.binary_cross_entropy_with_logits(model(Xtr), ytr)"
+    head = Head(function="binary_cross_entropy_with_logits", reduction=reduction, target=target, called_at=place_in(LIVER, call), call=call)
+    return make_record(steps=100, losses=[Loss(index=0, heads=(head,))], sources={"train.py": LIVER})
+
+
+def test_labels_of_other_names_are_told_where_they_are_made() -> None:
+    found = assert_suspects(runs_away(1, 2), "invalid-label", "proven")
+    assert found.place is not None and found.place.text == "y = torch.tensor(table[:, 9])"
+    assert "1 and 2" in found.evidence[0].text and "y == 2" in found.fix.diff
+    assert_silent(runs_away(1, 2), "wrong-loss-for-task", "the loss is right")
+    assert_suspects(runs_away(0, 1, 2), "wrong-loss-for-task", "proven")
 
 
 class TestInvalidLabel(CauseTestCase):
@@ -28,11 +53,16 @@ class TestInvalidLabel(CauseTestCase):
         yield crashed("expected target dtype to be Long or Byte, but got Float", "RuntimeError")
         yield crashed("0D or 1D target tensor expected, multi-target not supported", "RuntimeError")
         yield crashed("Expected floating point type for target with class probabilities, got Long", "RuntimeError")
+        yield runs_away(1, 2)
+        yield runs_away(0, 255)
         yield crashed("Class values must be smaller than num_classes.", "RuntimeError")
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a token outside the vocabulary", crashed("index out of range in self")
         yield "wrong shapes", crashed("mat1 and mat2 shapes cannot be multiplied (32x10 and 20x5)", "RuntimeError")
+        yield "yes and no as they should be", runs_away(0, 1)
+        yield "three classes: the loss is the wrong one", runs_away(0, 1, 2)
+        yield "a mark for what a mask leaves out", runs_away(1, 2, reduction="none")
         yield "no crash", make_record(steps=100)
 
 

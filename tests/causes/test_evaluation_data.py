@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from causes.scripts import added
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, place_in
 
 LINE = Place("/x/train.py", 40, None, "score(x_val, y_val)")
 CALL = Place("/x/train.py", 30, None, "out = model(x)")
@@ -41,6 +42,16 @@ def run(*data: EvaluationData, **facts: Any) -> Record:
     return make_record(steps=200, evaluation_data=list(data), **facts)
 
 
+SPLIT = "train, val = random_split(data, [800, 200])\n"
+
+
+def second_stage(before: float = 0.3, after: float = 0.3, **changes: Any) -> Record:
+    """Validation shows the same rows for some passes, and then others; the training loss just goes on, or begins anew."""
+    losses = np.concatenate([np.linspace(2.0, before, 50), np.full(50, before), np.linspace(after, before, 100)])
+    none = {"found": 0, "found_distinct": 0, "found_first": 0, "found_later": 0, "anew_rows": 200, "anew_found": 160, "anew_after": 99}
+    return run(evaluation(**none | changes), series={"loss/train": losses}, sources={"/x/train.py": SPLIT})
+
+
 class TestTrainValLeakage(CauseTestCase):
     cause = "train-val-leakage"
 
@@ -49,6 +60,9 @@ class TestTrainValLeakage(CauseTestCase):
         yield run(evaluation(found=30, found_distinct=12))
         yield run(evaluation(whole_numbers=True, width=784))
         yield run(evaluation(found=400, found_first=0, found_later=150))
+        yield second_stage()
+        yield second_stage(found_first=None)
+        yield second_stage(whole_numbers=True, width=64)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "one empty picture, many times", run(evaluation(found=60, found_distinct=1))
@@ -64,9 +78,37 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a small world", run(evaluation(whole_numbers=True, width=9, found=380))
         yield "short texts of few words", run(evaluation(whole_numbers=True, width=20, found=100, train_twins=0.001))
         yield "an agent that acts before it learns", run(evaluation(passes=180))
+        yield "a later pass over other samples, none of which was trained on", second_stage(anew_found=2)
+        yield "folds whose weights are set back by hand", second_stage(after=2.0)
+        yield "folds, of which none has learned yet when the next begins", second_stage(before=1.95)
+        part = {"found": 60, "found_distinct": 30, "train_distinct": 30, "train_again": 0.1, "loader": 1}
+        yield "a loader over the training data, of which a part was watched", run(evaluation(texts=("model(x)", "accuracy(model, known)"), **part))
+        yield "the training data, to be evaluated", run(evaluation(texts=("model(x)", "accuracy(model, train_eval)"), **part))
         yield "two numbers a row", run(evaluation(width=2))
         yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
+
+
+def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:
+    found = assert_suspects(second_stage(), "train-val-leakage", "proven")
+    assert found.place is not None
+    assert found.place.text == SPLIT.strip()
+    assert added(found.fix.diff) == ["train, val = random_split(data, [800, 200], generator=torch.Generator().manual_seed(0))"]
+
+
+FOLDS = """\
+net = build()
+for train, val in KFold(5).split(X):
+    fit(net, X[train])
+    score(net, X[val])
+"""
+
+
+def test_one_model_for_all_folds() -> None:
+    at = place_in(FOLDS, "score(net")
+    data = evaluation(found=400, found_first=0, found_later=150, called_from=at, texts=("net(x)", "score(net, X[val])"))
+    found = assert_suspects(run(data, sources={"train.py": FOLDS}), "train-val-leakage", "proven")
+    assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
 
 
 def test_all_of_the_validation_set() -> None:
@@ -156,6 +198,19 @@ def test_reversed_channels_are_named() -> None:
     assert "channels are reversed" in assert_suspects(record, "train-val-mismatch").evidence[0].text
     assert_silent(different(colours(0.6, 0.45, 0.3), colours(0.6, 0.45, 0.31), shape=(3, 8, 8)), "train-val-mismatch", "the same colours")
     assert_silent(different(colours(0.6, 0.45, 0.3), colours(0.5, 0.5, 0.4), shape=(3, 8, 8)), "train-val-mismatch", "other colours")
+
+
+def test_channels_reversed_before_each_was_normalised() -> None:
+    """Raw means 0.9, 0.8, 0.6 and spreads 0.2, normalised with 0.86, 0.80, 0.65 and 0.14, 0.20, 0.12."""
+    mean, std = np.array([0.86, 0.80, 0.65]), np.array([0.14, 0.20, 0.12])
+
+    def normalised(*raw: float) -> FeatureScale:
+        return replace(colours(*((np.array(raw) - mean) / std)), std=tuple(np.repeat(0.2 / std, 32).tolist()))
+
+    found = assert_suspects(different(normalised(0.9, 0.8, 0.6), normalised(0.6, 0.8, 0.9), shape=(3, 8, 8)), "train-val-mismatch")
+    assert "as if the channels had been reversed before they were normalised" in found.evidence[0].text
+    for why, other in {"a darker lamp": (0.75, 0.65, 0.45), "a warmer one": (1.05, 0.8, 0.3), "the same": (0.9, 0.8, 0.6)}.items():
+        assert_silent(different(normalised(0.9, 0.8, 0.6), normalised(*other), shape=(3, 8, 8)), "train-val-mismatch", why)
 
 
 def worded(distance: float, by_chance: float, in_order: float) -> Record:

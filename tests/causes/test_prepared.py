@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from causes.followed import loss_of, sides_of
@@ -254,3 +256,49 @@ def test_a_split_of_the_scripts_own() -> None:
         )
         is None
     )
+
+
+def test_what_is_under_a_key_is_followed_alone() -> None:
+    """Samples that are dictionaries: names sorted as text, labels in the order of the sheet."""
+    text = """
+    class Scans(Dataset):
+        def __init__(self):
+            self.files, sheet = archive()
+            self.names = sorted(self.files)
+            self.labels = [int(row) for row in sheet]
+        def __getitem__(self, i):
+            image = self.files[self.names[i]] / 16
+            return {"image": image, "label": self.labels[i]}
+
+    for batch in DataLoader(Subset(Scans(), range(1400))):
+        batch = {k: v.to(device) for k, v in batch.items()}
+        loss = loss_fn(net(batch["image"]), batch["label"])
+    """
+    for written in (text, text.replace('{"image": image, "label": self.labels[i]}', "dict(image=image, label=self.labels[i])")):
+        place = displaced(loss_of(written))
+        assert place is not None and place.text == "self.names = sorted(self.files)"
+
+
+def test_what_is_put_under_another_key_is_another_thing() -> None:
+    text = """
+    data = {}
+    data["x"] = load()
+    data["y"] = np.random.permutation(labels)
+    loss = loss_fn(net(data["x"]), data["y"])
+    """
+    found = loss_of(text)
+    place = displaced(found)
+    assert place is not None and place.text == 'data["y"] = np.random.permutation(labels)'
+    assert not any("permutation" in ast.unparse(s) for s in found.inputs)
+
+
+@pytest.mark.parametrize("taken", ["votes[:, 0]", "torch.from_numpy(votes[:, 0])", "torch.tensor(votes[:, 0].astype(int)).long()"])
+def test_one_of_several_votes_in_whatever_form(taken: str) -> None:
+    text = f"""
+    x, kinds = load()
+    votes = np.stack([annotate(kinds, s) for s in skills], 1)
+    y = {taken}
+    loss = loss_fn(net(x[idx]), y[idx])
+    """
+    place = relabelled(loss_of(text))
+    assert place is not None and place.text == f"y = {taken}"

@@ -9,7 +9,7 @@ import pytest
 from causes.followed import sides_of
 from causes.scripts import added
 from sickbay.causes.prepared import from_call, sides
-from sickbay.causes.prepared_alike import left_out, numbered, set_up
+from sickbay.causes.prepared_alike import left_out, numbered, set_up, turned
 from sickbay.facts import EvaluationData, Loader
 from sickbay.nouns import Place
 from sickbay.testing import make_record
@@ -39,6 +39,23 @@ def test_a_transform_of_its_own_is_named_itself() -> None:
     """
     place = set_up(sides_of(text))
     assert place is not None and place.text == "val_tf = Compose(scale)"
+
+
+def test_channels_that_the_augmentation_turns_round() -> None:
+    text = """
+    def flips(image):
+        image = image[..., ::-1]
+        return image[:, ::-1]
+    def load(path):
+        return cv2.imread(path)[..., ::-1]
+    train = Slides(load(a), flips)
+    val = Slides(load(b))
+    fit(train)
+    check(val)
+    """
+    place = turned(sides_of(text))
+    assert place is not None and place.text == "image = image[..., ::-1]" and place.guess
+    assert turned(sides_of(text.replace("    image = image[..., ::-1]\n", ""))) is None
 
 
 def test_functions_that_both_sides_call_are_looked_into_for_each_call() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import Calibration, DataProbe, Evaluation, Head, LabelOrder, Loader, Loss
+from sickbay.facts import Calibration, DataProbe, Evaluation, Head, LabelOrder, Loader, Loss, Op, Relation
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 LINE = Place("/x/train.py", 40, None, "val_loss = criterion(out, y_val)")
 CHOOSES = {"/x/train.py": "for epoch in range(20):\n    if acc > best_acc:\n        best_acc = acc\n"}
@@ -86,6 +86,16 @@ def test_weights_that_outweigh_everything() -> None:
     assert plain.place == head.called_at and "one small batch" in plain.fix.text
 
 
+def test_training_samples_are_counted_without_loaders_and_modules() -> None:
+    def run(rows: int, again: int) -> Record:
+        seen = DataProbe(relation=Relation(rows=rows), again=again)
+        return evaluated(JUMPING, samples=20, loaders=[], data_probe=seen)
+
+    assert_suspects(run(700, 60), "small-validation-set")
+    assert_silent(run(700, 0), "small-validation-set", "samples that never come again may be few, and augmented")
+    assert_silent(run(120, 60), "small-validation-set", "a small data set")
+
+
 def sure(text: str = "criterion(out, y_val)", sources: dict[str, str] | None = None, **changes: Any) -> Record:
     given = {
         "rows": 800,
@@ -122,6 +132,28 @@ class TestMiscalibrated(CauseTestCase):
 
 def test_too_modest_is_only_possible() -> None:
     assert_suspects(sure(confidence=0.4, error=0.4), "miscalibrated", "possible")
+
+
+STUDENT = {"accuracy": 0.97, "confidence": 0.45, "error": 0.52, "loss": 0.83, "loss_tempered": 0.09, "temperature": 0.18}
+DISTILS = {"/x/train.py": "soft = F.softmax(teacher(x) / temperature, 1)"}
+
+
+def student(trained: float = 0.003, **changes: Any) -> Record:
+    """Right and unsure, of a training loss that ends at some value."""
+    place = Place("/x/train.py", 59, None, "log_p = F.log_softmax(student(x), 1)")
+    loss = Loss(index=0, heads=(Head(function="kl_div", fed_by=(Op(name="log_softmax", place=place),)),))
+    told = Calibration(**{"rows": 800, "classes": 5, "by_chance": 0.03, "place": LINE, "texts": ("nll(p, y_val)",)} | STUDENT | changes)
+    labels = LabelOrder(classes=5, histogram=(300,) * 5, batches=40, place=LINE)
+    return make_record(
+        series={"loss/train": falling(0.43, trained, 200)}, labels=labels, losses=[loss], data_probe=DataProbe(calibration=(told,)), sources=DISTILS
+    )
+
+
+def test_a_student_of_softened_answers() -> None:
+    found = assert_suspects(student(), "miscalibrated", "likely")
+    assert found.place is not None and found.place.line == 59
+    assert_silent(student(trained=0.3), "miscalibrated", "what it is trained for is not reached either")
+    assert_silent(student(error=0.2, confidence=0.77, temperature=0.5, loss=0.3), "miscalibrated", "a little modest on purpose")
 
 
 def test_the_temperature_is_in_the_fix() -> None:

@@ -8,7 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sickbay.facts import Column, DataProbe, EvaluatedExamples, Evaluation, Head, LabelOrder, Loader, Loss, Offset, Relation, Suspects
+from sickbay.facts import (
+    Column,
+    DataProbe,
+    EvaluatedExamples,
+    Evaluation,
+    EvaluationData,
+    FeatureScale,
+    Head,
+    LabelOrder,
+    Loader,
+    Loss,
+    Offset,
+    Relation,
+    Suspects,
+)
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -175,6 +189,16 @@ def column(**changes: Any) -> Column:
     return Column(**{"column": 3, "columns": 8, "score": 0.995, "others": 0.8, "next_best": 0.7, "chance": 0.6} | changes)
 
 
+def used_without(*empty: int) -> Record:
+    """A column that tells most of a number, and the model used on rows in which some columns have one value."""
+    told = column(score=0.985, others=0.86, next_best=0.5, chance=0.0)
+    known = FeatureScale(rows=3000, mean=(0.0,) * 8, std=(1.0,) * 8)
+    uses = [
+        EvaluationData(rows=300, width=8, train=known, evaluation=FeatureScale(rows=300, std=tuple(float(j != i) for j in range(8)))) for i in empty
+    ]
+    return run(probe(relation=RELATED, targets="numbers", column=told), validation=0.02, evaluation_data=uses)
+
+
 class TestTargetLeakage(CauseTestCase):
     cause = "target-leakage"
     certainty = "likely"
@@ -185,11 +209,15 @@ class TestTargetLeakage(CauseTestCase):
 
         copied = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.9)
         yield run(probe(relation=RELATED, targets="numbers", column=copied), validation=0.02)
+        yield used_without(3)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         near = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.2)
         yield "the value before, mostly unchanged", run(probe(relation=RELATED, targets="numbers", column=near), validation=0.02)
         near = column(score=0.93, others=0.76, sealed=0.7, sealed_classes=1)
+        yield "the value before, which is known where the model is used", used_without()
+        yield "another column is empty", used_without(4)
+        yield "a study that empties each column in turn", used_without(0, 1, 2, 3, 4, 5)
         yield "a value that excludes one class", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)
         near = column(score=0.93, others=0.76, sealed=0.3, sealed_classes=2)
         yield "few rows are certain", run(probe(relation=RELATED, column=near), accuracy=0.99, validation=0.02)

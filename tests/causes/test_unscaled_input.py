@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import Head, InputScale, Loss, Op, Values
+from sickbay.facts import DataProbe, Head, InputScale, Loss, Op, Relation, Values
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, falling, make_record
 
@@ -25,6 +25,20 @@ def regression(end: float) -> Record:
     return make_record(series={"loss/train": end + 5e5 * np.exp(-np.arange(400) / 10)}, inputs=[InputScale(**WINE)], losses=[loss])
 
 
+def station(end: float = 0.5, first: str = "gru", told: float = 0.98, biggest: float = 3.0, half: float = 0.55) -> Record:
+    """Raw readings, a loss that falls to half of the targets' variance and stays there, though a linear map explains nearly all."""
+    curve = np.concatenate([np.linspace(1.0, half, 300), np.linspace(half, end, 300)]) + np.random.default_rng(0).normal(0, 0.01, 600)
+    target = Values(count=500, minimum=-3.0, maximum=biggest, mean=0.0, std=1.0)
+    head = Head(function="mse_loss", reduction="mean", input_shape=(64,), target_shape=(64,), target=target)
+    relation = Relation(rows=2000, score=told, spread=0.02, beyond=40.0, method="linear")
+    return make_record(
+        series={"loss/train": curve},
+        inputs=[InputScale(**WINE)],
+        losses=[Loss(index=0, heads=(head,), entrances=(Op(name=first), Op(name="mse_loss")))],
+        data_probe=DataProbe(kind="series", targets="numbers", relation=relation, variance=1.0),
+    )
+
+
 class TestUnscaledInput(CauseTestCase):
     cause = "unscaled-input"
     certainty = "likely"
@@ -32,11 +46,17 @@ class TestUnscaledInput(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield inputs()
         yield regression(end=7.0)
+        yield station()
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
         yield "batch norm comes first", inputs(first="batch_norm")
+        yield "a linear map does no better", station(told=0.6)
+        yield "the model divides by itself", station(first="truediv")
+        yield "still learning", station(half=0.75)
+        yield "learned", station(end=0.05, half=0.06)
+        yield "a few huge targets, which an order by size does not know", station(biggest=15.0)
         yield "token numbers", inputs(dtype="int64")
         yield "standardised", inputs(mean=0.0, std=1.0, maximum=6.0, minimum=-5.0, feature_std_min=0.9, feature_std_max=1.1)

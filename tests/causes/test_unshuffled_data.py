@@ -60,3 +60,49 @@ def test_the_fix_shuffles_the_loader() -> None:
 def test_the_fix_draws_a_random_order() -> None:
     record = labels(sequential_sampler=None, same_order_each_epoch=True, loader=None, place=place_in(SOURCE, "model(x[ids])"))
     assert added(assert_suspects(record, "unshuffled-data").fix.diff) == ["    for ids in torch.randperm(len(y)).split(32):"]
+
+
+READER = """\
+import random
+
+class Shards(IterableDataset):
+    def __iter__(self):
+        todo = list(self.files)
+        for path in todo:
+            yield from read(path)
+
+loader = DataLoader(Shards(), batch_size=32)
+"""
+
+
+def stream(source: str, **changes: Any) -> Record:
+    loader = Loader(
+        index=0, role="train", stream=True, dataset="Shards", item_at=place_in(source, "__iter__"), built_at=place_in(source, "DataLoader")
+    )
+    order = LabelOrder(**SORTED | {"sequential_sampler": None, "same_order_each_epoch": True} | changes)
+    return make_record(steps=100, labels=order, loaders=[loader], sources={"train.py": source})
+
+
+def test_of_a_stream_the_order_is_drawn_where_it_is_read() -> None:
+    found = assert_suspects(stream(READER), "unshuffled-data", "proven")
+    assert found.place is not None
+    assert found.place.text == "todo = list(self.files)"
+    assert added(found.fix.diff) == ["        random.shuffle(todo)"]
+
+
+def test_shards_in_random_order_that_hold_one_class_each() -> None:
+    assert_suspects(stream(READER, same_order_each_epoch=False, batches=500), "unshuffled-data", "proven")
+
+
+def test_of_a_stream_that_sorts_as_it_goes() -> None:
+    source = READER.replace("        todo = list(self.files)\n", "").replace("in todo", "in sorted(self.files)")
+    found = assert_suspects(stream(source), "unshuffled-data")
+    assert found.place is not None
+    assert found.place.text == "for path in sorted(self.files):"
+    assert added(found.fix.diff) == ["        for path in random.sample(sorted(self.files), k=len(sorted(self.files))):"]
+
+
+def test_a_file_that_is_read_from_front_to_back_gets_advice() -> None:
+    found = assert_suspects(stream(READER.replace("list(self.files)", "open(self.path)")), "unshuffled-data")
+    assert found.fix.safety == "advice"
+    assert "shuffle=True" not in found.fix.diff

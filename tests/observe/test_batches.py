@@ -90,6 +90,30 @@ def test_a_custom_batch_sampler_is_not_called_sequential(script: WatchScript) ->
     assert run.facts.labels.sequential_sampler is False
 
 
+def test_a_stream_decides_its_order_itself(script: WatchScript) -> None:
+    """No sampler draws from an `IterableDataset`: whether it is shuffled, only its order tells."""
+    run = script(
+        """
+        from torch.utils.data import DataLoader, IterableDataset
+        class Shards(IterableDataset):
+            def __iter__(self):  # here
+                for i in range(120):
+                    yield torch.ones(4) * i, i // 24
+        model = nn.Linear(4, 5)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+        for epoch in range(3):
+            for a, b in DataLoader(Shards(), batch_size=12):
+                optimizer.zero_grad()
+                F.cross_entropy(model(a), b).backward()
+                optimizer.step()
+        """
+    )
+    order, loader = run.facts.labels, run.facts.loaders[0]
+    assert (order.sequential_sampler, order.same_order_each_epoch, order.run_length) == (None, True, 24.0)
+    assert (loader.stream, loader.sequential) == (True, False)
+    assert run.at(loader.item_at, "# here")
+
+
 def test_manual_batches_have_no_sampler(script: WatchScript) -> None:
     run = script(
         """

@@ -108,3 +108,17 @@ def test_a_split_that_is_drawn_anew(script: WatchScript) -> None:
 def test_folds_with_weights_drawn_anew(script: WatchScript) -> None:
     folds = script(ANEW.replace("BEGIN", "order = torch.randperm(120); model.reset_parameters()")).facts.evaluation_data
     assert len(folds) == 4 and all(not d.found_first and not d.found_later for d in folds)
+
+
+def test_a_second_stage_that_divides_anew(script: WatchScript) -> None:
+    stages = ANEW.replace("range(4)", "range(6)").replace("BEGIN", "order = order if epoch != 4 else torch.randperm(120)")
+    (data,) = script(stages).facts.evaluation_data
+    assert (data.found_first, data.found_later, data.anew_rows, data.anew_after) == (0, 0, 40, 20)
+    assert 10 < data.anew_found < 40
+
+
+def test_data_that_stays_is_not_looked_at_again(script: WatchScript) -> None:
+    shuffled = ANEW.replace("range(4)", "range(6)").replace("BEGIN", "order[80:] = order[80:][torch.randperm(40)]")
+    for text in (shuffled, ANEW.replace("BEGIN", "pass"), ANEW.replace("X[order[80:]]", "torch.randn(40, 6)").replace("BEGIN", "pass")):
+        (data,) = script(text).facts.evaluation_data
+        assert (data.anew_rows, data.anew_found) == (0, 0)

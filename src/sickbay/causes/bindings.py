@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from sickbay.causes.fixing import Function, Source, receiver
 
-Path = tuple[int, ...]
-"""Which element of a tuple, of an element of it... the value is."""
+Path = tuple[int | str, ...]
+"""Which element of a tuple, or what under which key of a dictionary, of an element of it... the value is."""
 Binding = tuple[ast.stmt | None, ast.expr | None, Path]
 """The statement that gives a name its value, the value, and which element of it."""
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -80,7 +80,7 @@ def position(target: ast.expr, name: str, attribute: bool = False) -> Path | Non
 def element(value: ast.expr | None, path: Path) -> ast.expr | None:
     """The part of `A(1), B(2)` that a path leads to."""
     for at in path:
-        if not isinstance(value, (ast.Tuple, ast.List)) or at >= len(value.elts):
+        if not isinstance(value, (ast.Tuple, ast.List)) or not isinstance(at, int) or at >= len(value.elts):
             return None
         value = value.elts[at]
     return value
@@ -108,3 +108,17 @@ def argument(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, n
     if spread is not None:
         return call.args[spread].value, (at - spread,)  # type: ignore[attr-defined]
     return (call.args[at], ()) if 0 <= at < len(call.args) else None
+
+
+def number(path: Path) -> int | None:
+    """Which element of a tuple a path asks for first."""
+    return path[0] if path and isinstance(path[0], int) else None
+
+
+def under_key(statement: ast.stmt | None, path: Path) -> Path | None:
+    """What is left of a path behind `batch["image"] = ...`; None if it asks for what is under another key."""
+    keys = [t.slice for t in statement.targets if isinstance(t, ast.Subscript)] if isinstance(statement, ast.Assign) else []
+    named = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    if not named or not path or not isinstance(path[0], str):
+        return path
+    return path[1:] if path[0] in named else None

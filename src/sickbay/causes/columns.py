@@ -13,6 +13,8 @@ from sickbay.causes.statement_kinds import BESIDE, inside
 from sickbay.nouns import Place
 
 HANDING_ON = frozenset({"list", "tuple"})
+ADDING = frozenset({"append", "extend", "update"})
+MOVING = frozenset({"insert", "pop", "popitem", "remove", "sort", "reverse", "clear"})
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,32 @@ class ColumnAt:
 
 @guess
 def made_column(found: Prepared | None, column: int, columns: int) -> ColumnAt | None:
-    """The column of this number, if the inputs went through a line that lists as many as there are."""
+    """The column of this number, if the inputs went through a line that lists as many as there are, or those before what is added later."""
     for statement in found.inputs if found is not None else ():
         for node in inside(statement):
             listed = _listed(found.source, _side_by_side(node)) if found is not None else None
-            if found is not None and listed is not None and len(_written(listed)) == columns:
+            if found is not None and listed is not None and _holds(found.source, listed, column, columns):
                 return ColumnAt(found.source, listed, column)
     return None
+
+
+def _holds(source: Source, listed: ast.List | ast.Tuple | ast.Dict, column: int, columns: int) -> bool:
+    written = len(_written(listed))
+    return written == columns or (column < written < columns and _grows(source, listed))
+
+
+def _grows(source: Source, listed: ast.expr) -> bool:
+    """Others are put behind these, and nothing else is done to them: `table[name] = ...`, `columns.append(...)`, `columns += [...]`."""
+    made = source.parents.get(listed)
+    name = ast.unparse(made.targets[0]) if isinstance(made, ast.Assign) and len(made.targets) == 1 else ""
+    done = {called(c) for c in source.calls() if (owner := receiver(c)) is not None and ast.unparse(owner) == name}
+    put = [s for s in ast.walk(source.tree) if isinstance(s, ast.Assign) and any(_item_of(t, name) for t in s.targets)]
+    joined = [s for s in ast.walk(source.tree) if isinstance(s, ast.AugAssign) and ast.unparse(s.target) == name]
+    return bool(name) and bool(done & ADDING or put or joined) and not done & MOVING
+
+
+def _item_of(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Subscript) and ast.unparse(target.value) == name
 
 
 def _side_by_side(node: ast.AST) -> ast.expr | None:

@@ -26,6 +26,9 @@ FITS_BACKWARDS = 0.8
 """Correlation of the means by position. A language whose sentences read alike from both ends would have no trend at all."""
 ERRORS = 5.0
 """Standard errors by which channels must differ before they are compared in opposite order."""
+STAYS, MOVES, EVERYWHERE, IN_PROPORTION = 0.3, 0.6, 0.9, 0.3
+"""Spreads of a feature by which the middle channel may lie elsewhere at most and the outer ones must, each the same way at nearly all of its places; logarithms by which their
+proportion may differ from that of the spreads. Exposure and stains move all channels the same way, or the middle one too; a warmer lamp does not keep to the proportion."""
 RENAMED, FITS = 0.3, 0.7
 """How many more of evaluation's labels are told from training's samples once its classes are called otherwise, and how many must be then."""
 STRANGE, STRANGE_ROWS = 0.3, 100
@@ -42,6 +45,8 @@ class Difference:
     text: str
     cure: str
     snippet: str
+    turned: bool = False
+    """Its channels are in opposite order."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def difference(data: EvaluationData) -> Difference | None:
         f"spread {np.median(m.std_b):.3g} instead of {np.median(m.std_a):.3g}, mean {np.median(m.mean_b):.3g} instead of {np.median(m.mean_a):.3g}"
     )
     text = f"lies elsewhere than what was trained on: {spread} (medians over {len(m.std_a)} features)"
-    return Difference(f"{text}; {named.text}", named.cure, named.snippet) if named is not None else replace(SAME, text=text)
+    return replace(named, text=f"{text}; {named.text}") if named is not None else replace(SAME, text=text)
 
 
 SAME = Difference(
@@ -199,14 +204,36 @@ def _reversed(data: EvaluationData) -> Difference | None:
     mean_a, mean_b = (np.array([np.mean(np.array(s.mean)[channels == c]) for c in range(3)]) for s in (a, b))
     error = float(np.median(a.std)) / np.sqrt(min(a.rows, b.rows))
     as_is, backwards = float(np.abs(mean_b - mean_a).max()), float(np.abs(mean_b - mean_a[::-1]).max())
-    if as_is < ERRORS * error or backwards > 0.25 * as_is:
-        return None
     told = ", ".join(f"{v:.2g}" for v in mean_b), ", ".join(f"{v:.2g}" for v in mean_a)
+    if as_is >= ERRORS * error and backwards <= 0.25 * as_is:
+        text = "its channels are reversed"
+    elif _reversed_then_normalised(a, b, channels):
+        text = "its means by channel are as if the channels had been reversed before they were normalised (the middle one stays, the outer ones move against each other)"
+    else:
+        return None
     return Difference(
-        f"its channels are reversed: their means are {told[0]}; in training they are {told[1]}",
+        f"{text}: their means are {told[0]}; in training they are {told[1]}",
         "read images in one channel order (RGB) everywhere",
-        "x_val = x_val.flip(1)  # BGR to RGB",
+        "image = image[..., ::-1]  # BGR to RGB, before it is normalised, for training and validation alike",
+        turned=True,
     )
+
+
+def _reversed_then_normalised(a: FeatureScale, b: FeatureScale, channels: np.ndarray) -> bool:
+    """With (red - m0) / s0, (green - m1) / s1, (blue - m2) / s2 on one side and (blue - m0) / s0, (green - m1) / s1, (red - m2) / s2 on the other, the middle channel is
+    the same, the means of the outer ones differ in opposite ways, by amounts that are as s2 to s0, and so are one side's red to the other's (and blue to blue) in spread."""
+    mean_a, std_a, mean_b, std_b = (np.array(v) for v in (a.mean, a.std, b.mean, b.std))
+    apart = (mean_b - mean_a) / np.maximum(np.maximum(std_a, std_b), 1e-12)
+    by_channel = [apart[channels == c] for c in range(3)]
+    moved = np.array([np.median(by) for by in by_channel])
+    same_way = [float((np.sign(by) == np.sign(np.median(by))).mean()) >= EVERYWHERE for by in by_channel]
+    if abs(moved[1]) > STAYS or np.abs(moved[[0, 2]]).min() < MOVES or moved[0] * moved[2] > 0 or not (same_way[0] and same_way[2]):
+        return False
+    by = [float(np.median((mean_b - mean_a)[channels == c])) for c in (0, 2)]
+    red_a, blue_a, red_b, blue_b = (float(np.median(s[channels == c])) for s, c in ((std_a, 0), (std_a, 2), (std_b, 2), (std_b, 0)))
+    if min(red_a, blue_a, red_b, blue_b) <= 0:
+        return False
+    return abs(math.log(-by[0] / by[1]) - math.log(blue_b / blue_a * red_a / red_b) / 2) < IN_PROPORTION
 
 
 def _channels(shape: tuple[int, ...], features: int) -> np.ndarray | None:

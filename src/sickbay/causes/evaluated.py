@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
-from sickbay.causes.fixing import sources
+from sickbay.causes.fixing import source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -15,7 +17,10 @@ VALIDATION = re.compile(r"(?<![a-z])(?:val|va|valid|validation|dev|xv|yv|xva|yva
 HELD_OUT = re.compile(
     r"(?<![a-z])(?:val|va|valid|validation|test|tst|te|dev|eval|holdout|held|unseen|xv|yv|xva|yva|xte|yte|xval)(?![a-z])", re.IGNORECASE
 )
-
+SCORED = re.compile(
+    r"(?<![a-z])((?:train|trn|tr)(?:ing)?)_eval(?:uation)?(?![a-z])|(?<![a-z])eval(?:uation)?_((?:train|trn|tr)(?:ing)?)(?![a-z])", re.IGNORECASE
+)
+"""`train_eval`: training's own data, to be evaluated."""
 
 SELDOM = 0.25
 """Evaluations come after many steps. What runs without gradients on every step or two is a part of training: acting in a world, targets, mining."""
@@ -32,7 +37,7 @@ def names(record: Record, data: EvaluationData) -> str:
     loaders = [x.variable for x in record.facts.loaders if x.index == data.loader]
     # The functions' own names ("evaluate", "test") say nothing of the data that they are given.
     inside = [text.partition("(")[2] or text for text in data.texts]
-    return " ".join([*inside, *loaders]).replace("_", " ")
+    return SCORED.sub(r"\1\2", " ".join([*inside, *loaders])).replace("_", " ")
 
 
 def of_training(record: Record, data: EvaluationData) -> bool:
@@ -56,6 +61,21 @@ def split_at(record: Record) -> Place | None:
     return found[0] if len(found) == 1 else None
 
 
+@guess
+def built_once(record: Record, data: EvaluationData) -> Place | None:
+    """`net = Net()` before `for train, val in folds.split(x):`, where each fold needs a model of its own."""
+    model = data.texts[0].partition("(")[0] if data.texts else ""
+    for place in (data.called_from, data.place):
+        source = source_at(record, place)
+        statement = source.statement(place.line) if source is not None and place is not None else None
+        for loop in source.loops(statement) if source is not None and statement is not None else ():
+            if source is not None and isinstance(loop, ast.For) and source.calls("split", within=loop.iter):
+                made = [s for s in source.block(loop) if isinstance(s, ast.Assign) and s.lineno < loop.lineno and isinstance(s.value, ast.Call)]
+                built = [s for s in made if [ast.unparse(t) for t in s.targets] == [model]]
+                return replace(source.place(built[-1].lineno), guess=True) if built else None
+    return None
+
+
 def where(record: Record, data: EvaluationData) -> Place | None:
     """The line that gives the data to evaluation: the loop over its loader, else the call that names it, else the model's."""
     loader = next((x for x in record.facts.loaders if x.index == data.loader), None)
@@ -66,6 +86,9 @@ def where(record: Record, data: EvaluationData) -> Place | None:
 
 
 def training_rows(record: Record) -> int:
-    """How many different samples there are to train on, as far as that was seen."""
+    """How many different samples there are to train on, as far as that was seen: at least, where neither a loader nor a module tells."""
     loaders = [x.samples or 0 for x in record.facts.loaders if x.role == "train"]
-    return max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
+    counted = max([*loaders, *(d.train_distinct for d in record.facts.evaluation_data)], default=0)
+    probe = record.facts.data_probe
+    as_they_are = probe is not None and probe.again > 0 and not probe.changed  # else samples may be made anew each time
+    return counted or (probe.relation.rows if probe is not None and probe.relation is not None and as_they_are else 0)

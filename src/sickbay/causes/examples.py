@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from sickbay.facts import DataProbe, Relation
+from sickbay.facts import DataProbe, Loss, Relation
 from sickbay.nouns import Series
 from sickbay.record.reader import Record
-from sickbay.signs.curves import curve
+from sickbay.signs.curves import curve, end
 from sickbay.signs.losses import adversarial, chance_loss, index, judged_losses
 
 ENOUGH_ROWS = 300
@@ -20,6 +21,10 @@ CLEARLY = 4.0
 """Standard errors by which accuracy must exceed the share of the commonest class: evaluations are many, and some are lucky."""
 BETTER = 0.97
 """Validation loss below this part of what the best constant scores has learned something."""
+COMMON = 0.6
+"""Share of the commonest class."""
+LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
+"""What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
 
 Generalises = Literal["yes", "no", "unknown"]
 
@@ -40,6 +45,46 @@ def told(relation: Relation, classes: bool) -> str:
     if classes:
         return f"{how} tell{s} {100 * relation.score:.0f} % of {relation.rows:,} labels"
     return f"{how} explain{s} {100 * max(relation.score, 0):.0f} % of the targets' variance ({relation.rows:,} samples)"
+
+
+@dataclass(frozen=True)
+class Short:
+    """A model that tells far less of its own training samples than simple means do of samples held out."""
+
+    told: float
+    """Share of right classes, or R²."""
+    text: str
+
+
+def falls_short(record: Record) -> Short | None:
+    probe = probe_of(record)
+    own = _told_by_model(record, probe) if probe is not None else None
+    if probe is None or probe.relation is None or own is None:
+        return None
+    relation, classes = probe.relation, probe.targets == "classes"
+    if relation.rows < ENOUGH_ROWS or relation.score < LEARNABLE or 1 - own < max(LEFT * (1 - relation.score), LEAST):
+        return None
+    what = f"{100 * own:.0f} % of its training labels" if classes else f"{100 * max(own, 0):.0f} % of its training targets' variance"
+    return Short(own, f"{what}; of samples held out, {told(relation, classes)}")
+
+
+def _told_by_model(record: Record, probe: DataProbe) -> float | None:
+    """Of the samples it is trained on, at the end: share of right classes, or R²."""
+    if probe.targets == "classes":
+        if probe.relation is None or probe.relation.majority > COMMON:
+            return None  # a loss that weighs rare classes up gives accuracy away on purpose
+        found = [curve(s) for s in record.series_like("accuracy/train")]
+        return max((end(c).value for c in found if len(c)), default=None)
+    for c, loss in judged_losses(record):
+        if loss is not None and probe.variance > 0 and _squares(loss):
+            return 1 - end(c).value / probe.variance
+    return None
+
+
+def _squares(loss: Loss) -> bool:
+    last = [op.name for op in loss.operations[:3]]  # the nearest first
+    by_hand = len(last) == 3 and last[0] == "mean" and last[1] in ("pow", "square") and last[2] == "sub"
+    return by_hand if not loss.heads else [(h.function, h.reduction) for h in loss.heads] == [("mse_loss", "mean")]
 
 
 def generalises(record: Record, probe: DataProbe) -> Generalises:

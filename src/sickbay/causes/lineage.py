@@ -9,7 +9,21 @@ import ast
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from sickbay.causes.bindings import Binding, Path, argument, bound, comprehended, element, parameters, position, root, within_loop
+from sickbay.causes.bindings import (
+    Binding,
+    Comprehension,
+    Path,
+    argument,
+    bound,
+    comprehended,
+    element,
+    number,
+    parameters,
+    position,
+    root,
+    under_key,
+    within_loop,
+)
 from sickbay.causes.fixing import Function, Source, called, receiver
 from sickbay.causes.statement_kinds import alters
 
@@ -81,17 +95,23 @@ class Lineage:
         elif isinstance(node, ast.Call):
             yield from self._call(node, path, depth)
         elif isinstance(node, ast.Subscript):
-            number = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            yield from self._value(node.value, (number, *path) if isinstance(number, int) and number >= 0 else path, depth)
+            at = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            yield from self._value(node.value, (at, *path) if isinstance(at, str) or (isinstance(at, int) and at >= 0) else path, depth)
             if isinstance(node.slice, (ast.Name, ast.Subscript, ast.Attribute, ast.Call)):
                 yield from self._value(node.slice, (), depth)
         elif isinstance(node, (ast.Tuple, ast.List)):
-            chosen = node.elts[path[0] : path[0] + 1] if path and path[0] < len(node.elts) else node.elts
+            at = number(path)
+            chosen = node.elts[at : at + 1] if at is not None and at < len(node.elts) else node.elts
             for element in chosen:
-                yield from self._value(element, path[1:], depth)
-        elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)):
-            yield from self._value(node.elt, path, depth)
-            used = {n.id for n in ast.walk(node.elt) if isinstance(n, ast.Name)}
+                yield from self._value(element, path[1:] if at is not None else path, depth)
+        elif isinstance(node, ast.Dict):
+            named = [v for k, v in zip(node.keys, node.values, strict=True) if path and isinstance(k, ast.Constant) and k.value == path[0]]
+            for value in named or node.values:
+                yield from self._value(value, path[1:] if named else path, depth)
+        elif isinstance(node, Comprehension):
+            given = node.value if isinstance(node, ast.DictComp) else node.elt
+            yield from self._value(given, path, depth)
+            used = {n.id for n in ast.walk(given) if isinstance(n, ast.Name)}
             for generator in node.generators:
                 if not used & {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}:  # else the name leads there
                     yield from self._value(generator.iter, (), depth)
@@ -109,10 +129,14 @@ class Lineage:
             yield from self._value(call.args[0], path if name != "random_split" else path[1:], depth)
         elif name == "map" and len(call.args) == 2:
             yield from self._value(call.args[1], path, depth)
-        elif name in SIDE_BY_SIDE and path and path[0] < len(call.args):
-            yield from self._value(call.args[path[0]], path[1:], depth)
-        elif name in PAIRS and path and path[0] // 2 < len(call.args):
-            yield from self._value(call.args[path[0] // 2], path[1:], depth)
+        elif name in ("items", "values") and owner is not None:
+            yield from self._value(owner, path[1:] if name == "items" and path[:1] == (1,) else path, depth)
+        elif name == "dict" and path and (named := [k.value for k in call.keywords if k.arg == path[0]]):
+            yield from self._value(named[0], path[1:], depth)
+        elif name in SIDE_BY_SIDE and (at := number(path)) is not None and at < len(call.args):
+            yield from self._value(call.args[at], path[1:], depth)
+        elif name in PAIRS and (at := number(path)) is not None and at // 2 < len(call.args):
+            yield from self._value(call.args[at // 2], path[1:], depth)
         elif name in self.classes and not isinstance(owner, ast.Call):
             yield from self._instance(call, self.classes[name], path, depth)
         elif name in self.functions:
@@ -152,9 +176,12 @@ class Lineage:
         for scope in self._scopes(near):
             found = within_loop(self.source, near, self._before(near, scope, self._bound(name, scope)))
             for statement, value, where in found:
+                left = under_key(statement, path)
+                if left is None:
+                    continue
                 if statement is not None:
                     yield statement
-                yield from self._value(value, (*where, *path), depth)
+                yield from self._value(value, (*where, *left), depth)
             if isinstance(scope, Function) and name in parameters(scope):
                 for given, where in self._given(scope, name):
                     yield from self._value(given, (*where, *path), depth)

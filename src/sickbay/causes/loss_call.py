@@ -49,3 +49,11 @@ def loss_call(record: Record) -> tuple[Source, ast.Call] | None:
 
 def weighted(call: ast.Call) -> bool:
     return any(keyword(call, name) is not None for name in TAKES)
+
+
+def yes_and_no_otherwise(head: Head) -> bool:
+    """Two labels, none negative, in a loss that is made for 0 and 1 and refuses nothing: 1 and 2, 0 and 255."""
+    target, all_count = head.target, head.reduction in ("mean", "sum") and not head.weighted
+    if head.function != "binary_cross_entropy_with_logits" or target is None or not all_count:
+        return False
+    return len(target.distinct) == 2 and target.distinct[0] >= 0 and target.distinct[1] > 1

@@ -191,6 +191,13 @@ def relabelled(found: Prepared | None) -> Place | None:
 
 
 @guess
+def made_alone(found: Prepared | None) -> Place | None:
+    """The nearest line that makes targets, and nothing of the inputs."""
+    made = [s for s in found.only_targets if isinstance(s, ast.Assign)] if found is not None else []
+    return found.place(made[0]) if found is not None and made else None
+
+
+@guess
 def displaced(found: Prepared | None) -> Place | None:
     """The line that puts one of inputs and targets into another order, leaves some of it out or doubles it, and not the other."""
     if found is None:

@@ -113,6 +113,27 @@ def left_out(found: Sides | None) -> LeftOut | None:
 
 
 @guess
+def turned(found: Sides | None) -> Place | None:
+    """The line that turns the order of channels round, in a function that is handed to one side only (an augmentation, say)."""
+    if found is None:
+        return None
+    source = found.shown.source
+    one, other = ({n.id for s in side.statements for n in inside(s) if isinstance(n, ast.Name)} for side in (found.trained, found.shown))
+    for name in one ^ other:
+        for function in (f for f in source.defined.get(name, ()) if isinstance(f, Function)):
+            for statement in (s for s in function.body if isinstance(s, (ast.Assign, ast.Return)) and _turns(s)):
+                return guessed(source, statement)
+    return None
+
+
+def _turns(statement: ast.stmt) -> bool:
+    """`image[..., ::-1]`, `image[:, :, ::-1]`, `image[:, :, [2, 1, 0]]`, `cv2.cvtColor(...)`"""
+    taken = (n.slice.elts for n in inside(statement) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple))
+    last = (ast.unparse(elements[-1]) for elements in taken if len(elements) > 1 and (len(elements) > 2 or ast.unparse(elements[0]) == "..."))
+    return calls(statement, frozenset({"cvtColor"})) or any(text in ("::-1", "[2, 1, 0]") for text in last)
+
+
+@guess
 def numbered(found: Sides | None) -> Place | None:
     """The line that gives words or classes their numbers anew for what is evaluated: a vocabulary of its own, or one that a function or constructor makes
     of the rows it is given, each time."""

@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from sickbay.causes.bindings import root
-from sickbay.causes.fixing import Source, called
+from sickbay.causes.fixing import Source, called, receiver
 
 REORDERING = frozenset(
     {"roll", "flip", "flipud", "sort", "sorted", "shuffle", "permutation", "randperm", "argsort", "sample", "sort_values", "reverse", "reversed"}
 )
+CONVERTING = frozenset(
+    {"from_numpy", "tensor", "as_tensor", "LongTensor", "asarray", "array", "astype", "long", "float", "int", "to", "copy", "clone", "squeeze"}
+)
+"""Calls that give the same values in another form."""
 COPYING = frozenset({"repeat", "tile", "repeat_interleave", "resample", "fit_resample"})
 RESAMPLING = frozenset({"fit_resample"})
 """Calls that can only mean more of the rare samples, whatever their result is called."""
@@ -69,8 +73,11 @@ def one_of_several(statement: ast.stmt) -> bool:
 
 
 def column_of(statement: ast.stmt) -> set[str]:
-    """`labels = votes[:, 0]`: what one column is taken of, under another name."""
+    """`labels = votes[:, 0]`, `labels = torch.tensor(votes[:, 0])`: what one column is taken of, under another name."""
     value = statement.value if isinstance(statement, ast.Assign) else None
+    while isinstance(value, ast.Call) and called(value) in CONVERTING:
+        owner = receiver(value)
+        value = owner if isinstance(owner, (ast.Subscript, ast.Call)) else value.args[0] if value.args else None
     if not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Name) or not isinstance(value.slice, ast.Tuple):
         return set()
     rows, column = value.slice.elts[0], value.slice.elts[-1]

@@ -14,6 +14,8 @@ class Loader:
     """"train" if training steps were made from its batches, else "eval"; "unknown" if never iterated."""
     sampler: str = ""
     sequential: bool = False
+    stream: bool = False
+    """Of an `IterableDataset`: it decides the order itself, and no sampler does."""
     batch_size: int | None = None
     batches: int | None = None
     samples: int | None = None
@@ -174,6 +176,12 @@ class EvaluationData:
     """Rows of the first pass that training had met before it (None if it came before all training),"""
     found_later: int = 0
     """...and of the second pass."""
+    anew_rows: int = 0
+    """Rows of the first pass that showed others than the first two, which showed the same; 0 if there is none,"""
+    anew_found: int = 0
+    """...those of them that training had met before,"""
+    anew_after: int = 0
+    """...and the step of the pass before it."""
     batches: int = 0
     whole_batches: int = 0
     """Batches of which (nearly) every row was known from training."""

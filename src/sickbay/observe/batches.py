@@ -279,6 +279,7 @@ def loader_fact(index: int, loader: Any) -> facts.Loader:
         index=index,
         sampler=type(sampler).__name__,
         sequential=isinstance(sampler, torch.utils.data.SequentialSampler) and _plain_batches(loader),
+        stream=isinstance(dataset, torch.utils.data.IterableDataset),
         batch_size=getattr(loader, "batch_size", None),
         batches=_length(loader),
         samples=_length(dataset),

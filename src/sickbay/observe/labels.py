@@ -112,7 +112,7 @@ class LabelWatch:
             majority_expected=_expected_majority(share, round(size)),
             run_length=self.total / (self.changes + 1),
             run_length_expected=float(1 / max(1 - (share**2).sum(), 1e-9)),
-            sequential_sampler=loader.sequential if loader is not None else None,
+            sequential_sampler=loader.sequential if loader is not None and not loader.stream else None,
             same_order_each_epoch=same_order,
             loader=loader.index if loader is not None else None,
             place=(self.loader.place if self.loader is not None else None) or self.place,
@@ -124,7 +124,7 @@ class LabelWatch:
         return facts.LabelOrder(
             batches=self.batches,
             batch_size=self.total / self.batches,
-            sequential_sampler=loader.sequential if loader is not None else None,
+            sequential_sampler=loader.sequential if loader is not None and not loader.stream else None,
             same_order_each_epoch=same_order,
             loader=loader.index if loader is not None else None,
             place=(self.loader.place if self.loader is not None else None) or self.place,

@@ -33,7 +33,9 @@ MOST_EVALUATIONS, MOST_MODELS = 8, 8
 MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
 PASSES = 2
-"""Times that one evaluation is looked at: its data is the same the next time."""
+"""Times that one evaluation is looked at: its data is the same the next time,"""
+FIRST_ROWS, HALF = 16, 0.5
+"""...of which its first rows tell: fewer than half of them known means others."""
 
 
 @dataclass
@@ -51,9 +53,40 @@ class Group:
     rows: int = 0
     passes: int = 0
     seen_at: int = -1
+    before: int = -1
+    """Steps of this pass and of the one before."""
     after: int = 0
     """Training rows that the model had met when this was evaluated last."""
     shape: tuple[int, ...] = ()
+    known: Array | None = None
+    """Rows of the first passes, if all of them showed the same."""
+    anew: list[Array] = field(default_factory=list)
+    """Of the first later pass that showed others,"""
+    anew_at: int = -1
+    anew_after: int = 0
+    """...its step, and that of the pass before,"""
+    anew_met: int = 0
+    """...and the training rows that the model had met by then."""
+
+    def begins(self, step: int) -> bool:
+        """Whether this is the first batch of a pass."""
+        if self.seen_at == step:
+            return False
+        self.before, self.seen_at = self.seen_at, step
+        self.passes += 1
+        return True
+
+    def look_again(self, x: torch.Tensor, begins: bool, met: int) -> None:
+        """Later passes are not looked at, but for their first rows: others than before mean that the data was divided anew."""
+        if begins and self.anew_at < 0:
+            if self.known is None:
+                first = np.concatenate([k for k, m in zip(self.batches, self.met, strict=True) if m == self.met[0]])
+                second = np.concatenate([k for k, m in zip(self.batches, self.met, strict=True) if m != self.met[0]] or [first[:0]])
+                self.known = np.unique(first) if len(second) and np.isin(second, first).all() else first[:0]
+            if len(self.known) and np.isin(row_keys(some_columns(x[:FIRST_ROWS])), self.known).mean() < HALF:
+                self.anew_at, self.anew_after, self.anew_met = self.seen_at, self.before, met
+        if self.seen_at == self.anew_at and sum(map(len, self.anew)) < MOST_ROWS // 5:
+            self.anew.append(row_keys(some_columns(x)))
 
 
 class Book:
@@ -141,11 +174,12 @@ class SampleWatch(Observer):
             if len(book.groups) >= MOST_EVALUATIONS:
                 return
             group = book.groups[key] = Group(call.place_key, caller, self.loader)
-        if group.seen_at != self.session.step:
-            group.seen_at = self.session.step
-            group.passes += 1
+        begins = group.begins(self.session.step)
         group.after = book.rows
-        if group.passes > PASSES or group.rows > MOST_ROWS // 5:
+        if group.rows > MOST_ROWS // 5:
+            return
+        if group.passes > PASSES:
+            group.look_again(x, begins, book.rows)
             return
         columns = some_columns(x)
         group.batches.append(row_keys(columns))
@@ -218,6 +252,9 @@ class SampleWatch(Observer):
             found_distinct=len(np.unique(rows[found])),
             found_first=sum(before for before, met in zip(trained_before, group.met, strict=True) if met == first) if first else None,
             found_later=sum(before for before, met in zip(trained_before, group.met, strict=True) if met != first),
+            anew_rows=sum(map(len, group.anew)),
+            anew_found=sum(int(np.isin(keys, order[: group.anew_met]).sum()) for keys in group.anew),
+            anew_after=group.anew_after,
             batches=len(hits),
             whole_batches=sum(whole),
             rows_in_whole_batches=sum(len(h) for h, w in zip(hits, whole, strict=True) if w),

@@ -39,15 +39,15 @@ import numpy as np
 
 from sickbay.causes.by_hand import made_at
 from sickbay.causes.evidence import from_sign, hint, strong
-from sickbay.causes.examples import ENOUGH_ROWS, probe_of, told
+from sickbay.causes.examples import falls_short
 from sickbay.causes.initial import init_place
 from sickbay.causes.registry import cause
 from sickbay.causes.written import named_like
-from sickbay.facts import DataProbe, Loss, Waist
+from sickbay.facts import Waist
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, end, start
+from sickbay.signs.curves import Curve, start
 from sickbay.signs.losses import judged_losses
 
 NARROW = 2
@@ -61,10 +61,6 @@ DONE = 0.1
 """...and was lowered by less than a tenth from the middle of the run to its end."""
 FEW_WEIGHTS = 300
 """Less than a linear map of scikit-learn's digits has: small by any measure."""
-COMMON = 0.6
-"""Share of the commonest class."""
-LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
-"""What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
 SIZES = re.compile(r"\b(?:hidden|width|dim|size|units|channels?|code|latent|bottleneck|features?|embed\w*|rank|neurons)\b", re.IGNORECASE)
 """Names that scripts give to the width of a layer."""
 OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-ratio-low", "train-val-gap", "val-rising", "chance-level", "flat-loss")
@@ -107,43 +103,15 @@ def _narrow(record: Record, waist: Waist) -> Iterator[Evidence]:
 
 def _small(record: Record) -> Iterator[Evidence]:
     """Hardly any weights, and simple means tell far more of new samples than the model does of its own."""
-    probe = probe_of(record)
     weights = sum(p.size for p in record.facts.parameters if p.trainable)
-    own = _told_by_model(record, probe) if probe is not None else None
-    if probe is None or probe.relation is None or own is None or not 0 < weights <= FEW_WEIGHTS:
-        return
-    relation = probe.relation
-    if relation.rows >= ENOUGH_ROWS and relation.score >= LEARNABLE and 1 - own >= max(LEFT * (1 - relation.score), LEAST):
-        what = (
-            f"{100 * own:.0f} % of its training labels"
-            if probe.targets == "classes"
-            else f"{100 * max(own, 0):.0f} % of its training targets' variance"
-        )
+    short = falls_short(record) if 0 < weights <= FEW_WEIGHTS else None
+    if short is not None:
         yield strong(
-            f"the model has {weights:,} weights and tells {what}; of samples held out, {told(relation, probe.targets == 'classes')}",
+            f"the model has {weights:,} weights and tells {short.text}",
             next((place for w in record.facts.weights if (place := init_place(record, w)) is not None), None) or made_at(record),
             weights=weights,
-            told=own,
+            told=short.told,
         )
-
-
-def _told_by_model(record: Record, probe: DataProbe) -> float | None:
-    """Of the samples it is trained on, at the end: share of right classes, or R²."""
-    if probe.targets == "classes":
-        if probe.relation is None or probe.relation.majority > COMMON:
-            return None  # a loss that weighs rare classes up gives accuracy away on purpose
-        found = [curve(s) for s in record.series_like("accuracy/train")]
-        return max((end(c).value for c in found if len(c)), default=None)
-    for c, loss in judged_losses(record):
-        if loss is not None and probe.variance > 0 and _squares(loss):
-            return 1 - end(c).value / probe.variance
-    return None
-
-
-def _squares(loss: Loss) -> bool:
-    last = [op.name for op in loss.operations[:3]]  # the nearest first
-    by_hand = len(last) == 3 and last[0] == "mean" and last[1] in ("pow", "square") and last[2] == "sub"
-    return by_hand if not loss.heads else [(h.function, h.reduction) for h in loss.heads] == [("mse_loss", "mean")]
 
 
 def _narrowest(record: Record) -> Waist | None:

@@ -1,20 +1,23 @@
-"""Labels, tokens or other indices are not what the operation accepts, and the run crashed on it.
+"""Labels, tokens or other indices are not what the operation accepts: it crashes on them, or learns without end.
 
 ## What happens
 
 `cross_entropy` wants class indices from 0 to C-1 as integers, an embedding wants tokens from 0 to its number of rows minus one. Labels that start at 1, a
 class too many, -1 for "unknown", floats or one-hot rows in the wrong type make it raise; on a GPU as a device-side assert far from the line that caused it.
-`one_hot`, `gather`, `scatter` and indexing refuse such labels in the same way.
+`one_hot`, `gather`, `scatter` and indexing refuse such labels in the same way. `binary_cross_entropy_with_logits` refuses nothing: with yes and no written as 1 and 2 (or 0 and 255)
+its loss has no lower end, and the model answers yes to everything.
 
 ## How we know
 
 Proof: the exception that ended the run is one that PyTorch raises for its targets or indices only. The operation's own arguments are still there
-when it is raised: the values that are not legal, how many there are, their rows in the batch and, where a loader tells, their places in the data set.
+when it is raised: the values that are not legal, how many there are, their rows in the batch and, where a loader tells, their places in the data set. Or the targets of a binary
+cross-entropy with logits are two whole numbers, none of them negative, and not 0 and 1.
 
 ## Looks like it but is not
 
 - `ignore_index` values are legal and do not crash.
 - A list or a data set of the script's own that is read past its end has another message.
+- More than two values, fractions or -1 and 1 in a binary cross-entropy: there the loss is the wrong one (`wrong-loss-for-task`).
 - Wrong shapes and types of other operations: those are `shape-mismatch` and `device-mismatch`.
 
 ## Fix
@@ -32,10 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.crashes import argument, built_calls, calls_at, changed_number, crash_of, died_of, failing_call, number_place, says
-from sickbay.causes.evidence import listed, located
+from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import mend
+from sickbay.causes.loss_call import yes_and_no_otherwise
+from sickbay.causes.prepared import made_alone, of_head
 from sickbay.causes.registry import cause
-from sickbay.facts import BadIndices, Crash
+from sickbay.facts import BadIndices, Crash, Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -65,14 +70,30 @@ NOUNS = {"embedding": "token", "gather": "index", "index": "index", "scatter_": 
     code="D105",
     level="data",
     title="labels or indices are outside what the operation accepts",
-    why="The operation refuses them, so training stops at the first such batch.",
-    explains={"nonfinite-loss"},
-)
+    why="The operation is made for others: it refuses them, so that training stops, or has no lower end with them, so that training runs away.",
+    explains={
+        "nonfinite-loss", "nonfinite-gradient", "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "saturated-units", "dead-units", "chance-level",
+        "update-ratio-high", "update-ratio-low", "gradient-growth-with-depth", "val-rising", "val-flat-from-start", "lr-too-high", "lr-too-low", "overfitting", "dead-relu",
+    },
+)  # fmt: skip
 def invalid_label(record: Record, signs: Signs) -> Iterator[Evidence]:
     crash = crash_of(record)
     said = _said(crash) if crash is not None else ""
     if crash is not None and said:
         yield died_of(f"{said}{_room(record, crash)}{_whose(crash.indices)}: {crash.kind}{located(crash.place)}", crash, _place(record, crash))
+    elif (head := _other_names(record)) is not None and head.target is not None:
+        no, yes = head.target.distinct
+        yield proof(
+            f"the labels of binary_cross_entropy_with_logits{located(head.called_at)} are {no} and {yes}; it is made for 0 and 1, and outside of that it has no lower end",
+            made_alone(of_head(record, head)) or head.called_at,
+            no=no,
+            yes=yes,
+        )
+
+
+def _other_names(record: Record) -> Head | None:
+    """A loss for yes or no whose labels call them otherwise."""
+    return next((h for loss in record.facts.losses for h in loss.heads if yes_and_no_otherwise(h)), None)
 
 
 def _said(crash: Crash) -> str:
@@ -156,7 +177,8 @@ def _from_one(bad: BadIndices) -> bool:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     crash = crash_of(record)
     if crash is None:
-        return Fix("make the labels 0..C-1")
+        yes = next((e.numbers["yes"] for e in evidence if "yes" in e.numbers), 1)
+        return Fix("give the labels as 0 and 1", f"y = (y == {yes:g}).float()  # the one that is to count as yes", "advice")
     bad = crash.indices
     name = bad.variable if bad is not None and bad.variable.isidentifier() else "y"
     if bad is not None and bad.function == "embedding":

@@ -92,7 +92,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
                 samples=evaluation.samples,
                 error=error,
             )
-            yield hint(f"training has {rows:,} samples, {rows // evaluation.samples} times as many")
+            yield hint(f"training has at least {rows:,} samples, {rows // evaluation.samples} times as many")
             return
 
 
@@ -103,7 +103,7 @@ def _a_handful(record: Record) -> Iterator[Evidence]:
         if few and rows >= SPARED * evaluation.samples and not _larger(record, evaluation) and _one_answer_each(record):
             yield strong(
                 f"the script chooses by {evaluation.passes} evaluations of {evaluation.samples} samples, each of which is {100 / evaluation.samples:.0f} % of the score; "
-                f"training has {rows:,}",
+                f"training has at least {rows:,}",
                 _place(record, evaluation),
                 samples=evaluation.samples,
                 training=rows,

@@ -10,12 +10,15 @@ total that contains the amount in question, the target itself under another name
 On a sample of up to 3,000 rows each column alone, cut into steps, is asked for the targets of the other half of the rows. One column tells nearly all, while the
 next best tells far less and all others together do not come near, although they do say something. Or half of the rows have values of the column that come often, and
 without exception with one class only, though all other columns together leave much untold: a mean over outcomes that has the row's own among them. Or, where the target is
-a number, half of the rows have exactly the target in that column, on another scale.
+a number, half of the rows have exactly the target in that column, on another scale. Or one column tells far more than all others together, and the script itself uses the model
+where that column is empty (the same value in every row, and all others as ever): it is not known in advance.
 
 ## Looks like it but is not
 
 - An easy task: several columns tell much of the target, or all others together do as well.
 - A rule of one column in made-up data: the others say nothing, and the model is not better than the data allow.
+- The value before, which tells most of the next: it is known when the next is asked for, and filled in.
+- A study that empties one column after the other to see what each is worth.
 - Images, texts and series: there is no column that means one thing.
 
 ## Fix
@@ -34,12 +37,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.columns import made_column
-from sickbay.causes.evidence import hint, strong
+from sickbay.causes.evidence import hint, located, strong
 from sickbay.causes.examples import generalises, probe_of
 from sickbay.causes.fixing import mend
 from sickbay.causes.prepared import prepared
 from sickbay.causes.registry import cause
-from sickbay.facts import Column, DataProbe
+from sickbay.facts import Column, DataProbe, EvaluationData
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -55,6 +58,11 @@ MOSTLY, FAR_FROM = 0.5, 0.4
 """Or: half of the rows have values of the column that come often and with one class only, without exception and for two classes at least, though all others together leave this much untold. No outcome
 that is uncertain by all that is known besides is certain by one measured column; a mean over the outcomes themselves (of a merchant with a single sale) is. For numbers: half of the targets are one straight line
 of the column, to four digits, which no measured column is."""
+MUCH, LESS = 0.9, 0.1
+"""Or: the column is empty where the model is used, tells this much at least, and all others together leave this much untold (and LEFT times as much as it)."""
+NOTHING = 1e-6
+FEWEST_ROWS = 20
+"""Of an evaluation, before a column with one value only means anything."""
 SOMETHING = 0.1
 """...though they tell this much at least: otherwise it is a task of one column, and that is it."""
 
@@ -75,7 +83,8 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     nearly = alone >= NEARLY_ALL[probe.targets] and 1 - others >= max(LEFT * (1 - alone), LEAST)
     sealed = c.sealed >= MOSTLY and c.sealed_classes > 1 and 1 - others >= FAR_FROM
     copied = c.on_a_line >= MOSTLY and 1 - others >= LEAST
-    if not (nearly or sealed or copied) or following > FAR_LESS or others < SOMETHING:
+    empty = _empty(record, c) if alone >= MUCH and 1 - others >= max(LEFT * (1 - alone), LESS) else None
+    if not (nearly or sealed or copied or empty) or following > FAR_LESS or others < SOMETHING:
         return
     if generalises(record, probe) == "no":
         return
@@ -89,7 +98,21 @@ def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         column=c.column,
         score=c.score,
     )
+    if empty is not None:
+        yield strong(f"the column is empty (one value for all of {empty.rows:,} rows) where the model is used{located(empty.place)}")
     yield hint("such a column is mostly computed from the target, or filled in after it was known")
+
+
+def _empty(record: Record, c: Column) -> EvaluationData | None:
+    """Where the model is given rows that have one value in this column, and in no other that training knows with several."""
+    found: dict[int, EvaluationData] = {}
+    for data in record.facts.evaluation_data:
+        if data.train is None or data.evaluation is None or data.evaluation.rows < FEWEST_ROWS or not len(data.train.std) == data.width == c.columns:
+            continue
+        for j, (known, shown) in enumerate(zip(data.train.std, data.evaluation.std, strict=False)):
+            if known > 0 and shown <= NOTHING * known:
+                found[j] = data
+    return found[c.column] if [*found] == [c.column] else None
 
 
 def _beyond(c: Column, score: float) -> float:

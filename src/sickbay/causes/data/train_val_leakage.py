@@ -8,20 +8,22 @@ moment from which the model only memorises cannot be seen.
 ## How we know
 
 Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not; or the
-first pass met no such row and the next one does, because the split is drawn anew for each epoch.
+first pass met no such row and a later one does, because the split is drawn anew for each epoch, or for the next stage of the same model's training.
 
 ## Looks like it but is not
 
-- A pass over the training data to measure training accuracy: all of its rows are known, and it comes from the training loader or bears its name.
+- A pass over the training data to measure training accuracy: all of its rows are known (or, where only a part of training was watched, all of that part is
+  among them), and it comes from the training loader or bears its name.
 - Pairs and triplets of known samples: the rows are known, the pairs are new. Only a loader of its own that gives nothing but training rows counts then.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
-- Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold.
+- Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold (set back by hand, the training loss begins at its top again).
 - A last training on all samples, after validation has chosen what to keep: no row is evaluated after it was trained on.
 
 ## Fix
 
-Split first, then oversample, augment or cut into windows; remove duplicates before the split; split by group where samples belong together.
+Split first, then oversample, augment or cut into windows; remove duplicates before the split; split by group where samples belong together. Split once: a second
+stage, or a run that goes on, needs the parts of the first.
 
 ## References
 
@@ -33,16 +35,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sickbay.causes.evaluated import VALIDATION, evaluations, held_out, split_at, where
+import numpy as np
+
+from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import at, first_place, located, proof, strong
-from sickbay.causes.fixing import mend
+from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
 from sickbay.causes.kept_apart import copied, parted
 from sickbay.causes.prepared import sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+from sickbay.signs.curves import start
+from sickbay.signs.losses import judged_losses
 
 ENOUGH = 10
 """Different rows: a few equal ones (empty pictures, tracks that stand still) are in many data sets."""
@@ -52,6 +58,12 @@ ALL = 0.98
 WIDTH, WIDTH_OF_WHOLE = 3, 16
 """Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
 SPLIT_FIRST = "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only"
+SPLIT_ONCE = "train_set, val_set = random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))"
+COVERS = 0.9
+"""Of the training rows that were seen, those in the evaluation: then all of training may be in it."""
+NEW_MODEL = "for train, val in folds.split(x, y):\n    model = Net()\n    optimizer = torch.optim.Adam(model.parameters())"
+AROUND, LEARNED = 10, 0.1
+"""Training losses on either side of a step, and the part of the first loss by which it must have fallen until then."""
 KNOWN = 0.9
 """Training's newest rows were met before: then all of its data is known, and a part that is not found is not training data."""
 
@@ -71,15 +83,16 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         place = copied(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
-        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or data.loader is not None):
+        if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
             yield proof(text, place, found=data.found, rows=data.rows)
             return
-        if held_out(record, data) and _divided_anew(data):
+        later = _divided_anew(record, data) if held_out(record, data) else None
+        if later is not None:
             yield proof(
-                f"no row of the first pass that is evaluated{located(shown)} had been trained on, but {data.found_later:,} rows of the second had: "
+                f"no row of the first pass that is evaluated{located(shown)} had been trained on, but {later} had: "
                 "training and validation are divided anew while the model stays",
-                split_at(record) or place,
-                found=data.found_later,
+                split_at(record) or built_once(record, data) or place,
+                found=data.found_later or data.anew_found,
                 rows=data.rows,
             )
             return
@@ -90,9 +103,31 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
             return
 
 
-def _divided_anew(data: EvaluationData) -> bool:
-    clean = data.found_first is not None and data.found_first < SHARE * data.rows
-    return clean and data.found_distinct >= ENOUGH and data.found_later >= max(ENOUGH, SHARE * data.rows)
+def _not_training(record: Record, data: EvaluationData) -> bool:
+    """Of training only a part was seen, so that a part found may be all of it: not if a loader of its own lacks some of that part, or is named for something else."""
+    return data.loader is not None and (data.found_distinct < COVERS * data.train_distinct or held_out(record, data))
+
+
+def _divided_anew(record: Record, data: EvaluationData) -> str | None:
+    """Which rows of a later pass had been trained on, where none of the first had."""
+    if (data.found_first or 0) >= SHARE * data.rows:
+        return None
+    if data.found_first is not None and data.found_distinct >= ENOUGH and data.found_later >= max(ENOUGH, SHARE * data.rows):
+        return f"{data.found_later:,} rows of the second"
+    if data.anew_found >= max(ENOUGH, SHARE * data.anew_rows) and _went_on(record, data.anew_after):
+        return f"{data.anew_found:,} of {data.anew_rows:,} rows of a later one (after step {data.anew_after:,})"
+    return None
+
+
+def _went_on(record: Record, step: int) -> bool:
+    """Training went on after this step where it had been: weights that were set back by hand (another fold) begin at the top again."""
+    for c, _ in judged_losses(record):
+        before, after = c.values[c.steps <= step][-AROUND:], c.values[c.steps > step][:AROUND]
+        if len(before) < AROUND or len(after) < AROUND:
+            continue
+        top, low = start(c).value, float(np.median(before))
+        return top - low > LEARNED * abs(top) and float(np.median(after)) < (top + low) / 2
+    return False
 
 
 def _own_name(record: Record, data: EvaluationData) -> bool:
@@ -106,7 +141,8 @@ def _tells(data: EvaluationData) -> bool:
         return data.width >= WIDTH
     by_chance = data.train_distinct * data.train_twins
     """Rows of the training set that a new row would equal, if its rows were drawn like those of one training batch."""
-    return data.width >= WIDTH_OF_WHOLE and data.found > (0.05 + 5 * by_chance) * data.rows
+    share = max(data.found / max(data.rows, 1), data.anew_found / max(data.anew_rows, 1))
+    return data.width >= WIDTH_OF_WHOLE and share > 0.05 + 5 * by_chance
 
 
 def _without_whole_batches(data: EvaluationData) -> tuple[int, int]:
@@ -120,8 +156,23 @@ def _found_partly(rows: int, found: int) -> bool:
     return SHARE * rows <= found < ALL * rows
 
 
+def _drawn_once(source: Source, split: Place) -> Edit | None:
+    """The split with a seed of its own."""
+    for call in source.calls("random_split", "train_test_split", line=split.line):
+        name, seed = ("generator", "torch.Generator().manual_seed(0)") if called(call) == "random_split" else ("random_state", "0")
+        return source.giving(call, name, seed) if keyword(call, name) is None else None
+    return None
+
+
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    split = split_at(record)
+    if split is not None and split == first_place(evidence):
+        source = source_at(record, split)
+        diff = source.diff(_drawn_once(source, split)) if source is not None else ""
+        return mend("divide the data once and use the same parts from then on, or draw them with a fixed seed", diff, SPLIT_ONCE, "consent")
     text, snippet = "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first", SPLIT_FIRST
+    if any((built := built_once(record, d)) is not None and built == first_place(evidence) for d in evaluations(record)):
+        return Fix("build a new model, and a new optimizer, for each fold", NEW_MODEL, "advice")
     given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
     copies = next((p for s in given if (p := copied(s)) is not None and p == first_place(evidence)), None)
     if copies is not None:

@@ -8,7 +8,8 @@ well, and validation is poor from the first epoch on.
 ## How we know
 
 Mean and spread of each feature over the training batches and over the evaluation batches, as they enter the model. Nearly all features are shifted by more than
-their own spread, or several times wider or narrower; where one rule (a factor, a shift, a standardisation, reversed channels) maps one to the other, it is named. Of words
+their own spread, or several times wider or narrower; where one rule (a factor, a shift, a standardisation, reversed channels, also before they were
+normalised) maps one to the other, it is named. Of words
 and categories, the ids at each position are counted: the same shares under other ids are another vocabulary. It is an illness only if validation does badly.
 
 ## Looks like it but is not
@@ -37,7 +38,7 @@ from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.prepared import sides
-from sickbay.causes.prepared_alike import left_out, numbered, set_up
+from sickbay.causes.prepared_alike import left_out, numbered, set_up, turned
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
@@ -77,7 +78,8 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
     """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
         if different := difference(data):
-            return different, where(record, data), set_up(sides(record, data))
+            given = sides(record, data)
+            return different, where(record, data), (turned(given) if different.turned else None) or set_up(given)
         if different := other_words(data):
             return different, where(record, data), _numbered(record, data)
     found = other_names(record.facts.data_probe) or strangers(record.facts.data_probe)

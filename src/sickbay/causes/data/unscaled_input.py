@@ -9,11 +9,15 @@ the first steps throw the weights far off, ReLU units die, and the loss stays wh
 ## How we know
 
 Strong evidence, never proof: the statistics of the first batches at the model's door (overall spread, and smallest against
-largest column) *and* a loss that diverges or does not get away from its start.
+largest column) *and* a loss that diverges, does not get away from its start, or ends above the variance of its targets. Or one that levels off where the model tells far less
+of its own training samples than a linear map of the same inputs, standardised (or the nearest other samples), tells of samples held out: what there is to learn is
+there, and lost at the model's door.
 
 ## Looks like it but is not
 
 - Large inputs into a model that normalises first (batch norm, layer norm) or that simply trains well: no symptom, no finding.
+- A model that divides or subtracts by itself before its first layer: what enters that layer is not what enters the model.
+- A loss that still falls, weights that hardly move, targets with a few huge values: a linear map that does better is then no sign of the inputs.
 - Token indices and other integer inputs: they are looked up, not multiplied.
 
 ## Fix
@@ -33,13 +37,14 @@ import numpy as np
 
 from sickbay.causes.entering import entered, scaled_after
 from sickbay.causes.evidence import first_place, located, strong
+from sickbay.causes.examples import falls_short
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import end
+from sickbay.signs.curves import Curve, end
 from sickbay.signs.losses import judged_losses
 
 # Raw pixels have a spread of about 70; standardised data reach 10 in their tails, counts and prices go to thousands.
@@ -49,6 +54,14 @@ COLUMNS = 1e3
 OFFSET = 100.0
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
 MINIMUM_STEPS = 50
+MULTIPLIED = frozenset({
+    "linear", "conv1d", "conv2d", "conv3d", "bilinear", "matmul", "mm", "addmm", "bmm", "einsum", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell",
+})  # fmt: skip
+"""What multiplies the data by weights as they come."""
+LONG, DONE = 200, 0.2
+"""Steps, and the part of the last loss by which it fell since half-way: what falls faster is still learning."""
+HUGE = 6.0
+"""Spreads from the mean: the farthest of a few hundred normal values lies at 3 to 4."""
 WORSE, MOSTLY = 1.5, 0.1
 """Times the variance of the targets, which was measured on the first batches only; all but one in ten of the last losses lie above."""
 
@@ -67,7 +80,7 @@ WORSE, MOSTLY = 1.5, 0.1
 )  # fmt: skip
 def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     scale = next((s for s in record.facts.inputs if s.role == "train" and "float" in s.dtype), None)
-    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_the_mean(record)
+    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_the_mean(record) or _worse_than_a_line(record, signs)
     if scale is None or not symptom or _normalised_first(record):
         return
     text = _extreme(scale)
@@ -89,6 +102,28 @@ def _worse_than_the_mean(record: Record) -> str:
         if float(np.quantile(c.values[-max(10, len(c) // 10) :], MOSTLY)) > WORSE * target.std**2:
             return f"the loss ends at {end(c).value:.3g}, and giving the mean of the targets as the answer to everything has {target.std**2:.3g}"
     return ""
+
+
+def _worse_than_a_line(record: Record, signs: Signs) -> str:
+    """Levelled off, far above what a linear map of standardised inputs reaches, in a model whose first layer multiplies the inputs as they come."""
+    entering = [loss.entrances[0].name for loss in record.facts.losses if loss.entrances]
+    if signs.has("update-ratio-low") or not entering or not all(name in MULTIPLIED for name in entering) or _a_few_huge(record):
+        return ""
+    short = falls_short(record) if any(_levelled(c) for c, _ in judged_losses(record)) else None
+    return f"the model has levelled off and tells {short.text}, once they are standardised" if short is not None else ""
+
+
+def _levelled(c: Curve) -> bool:
+    if len(c) < LONG or c.first_nonfinite is not None:
+        return False
+    half, last = (float(np.median(c.values[int(a * len(c)) : int(b * len(c))])) for a, b in ((0.4, 0.6), (0.8, 1.0)))
+    return half - last < DONE * last
+
+
+def _a_few_huge(record: Record) -> bool:
+    """Targets far out: they make up most of the squares, and nothing of an order by size, in which simple means are asked."""
+    targets = [h.target for loss in record.facts.losses for h in loss.heads if h.function == "mse_loss" and h.target is not None]
+    return any(max(t.maximum - t.mean, t.mean - t.minimum) > HUGE * t.std for t in targets)
 
 
 def _extreme(s: InputScale) -> str:

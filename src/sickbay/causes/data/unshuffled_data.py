@@ -10,7 +10,7 @@ epoch it answers with what it saw last. The training loss looks deceptively low 
 
 Proof, from two facts together: the labels of consecutive samples form runs far longer than a shuffled order of the same
 labels would give, and the order is not random (a sequential sampler, the same order in every epoch, or each class coming
-back in a stretch of its own). For number targets:
+back in a stretch of its own). An `IterableDataset` has no sampler and decides its order itself, so that only the last two speak there. For number targets:
 the target never falls from one sample to the next within an epoch.
 
 ## Looks like it but is not
@@ -23,7 +23,8 @@ the target never falls from one sample to the next within an epoch.
 
 ## Fix
 
-`shuffle=True` on the training loader, or a new `torch.randperm` for each epoch.
+`shuffle=True` on the training loader, or a new `torch.randperm` for each epoch. A loader cannot shuffle an `IterableDataset`: its `__iter__` has to draw the order
+of what it reads, and where a file can only be read from front to back, mix its samples with those of others (a shuffle buffer).
 
 ## References
 
@@ -40,6 +41,7 @@ from sickbay.causes.evidence import hint, proof
 from sickbay.causes.fixing import Edit, Source, mend, source_at
 from sickbay.causes.prepared import in_order, of_head
 from sickbay.causes.registry import cause
+from sickbay.causes.streams import gone_through, shuffled
 from sickbay.facts import LabelOrder, Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -60,6 +62,7 @@ BATCHES_LONG = 2.0
 SORTED = 0.995
 """Share of neighbours in order; ties and a few seams between files are allowed for."""
 SORTED_SAMPLES = 100
+STREAM = "def __iter__(self):\n    order = list(self.files)\n    random.shuffle(order)  # and mix the samples of several files: each file alone may be sorted\n    for file in order:\n        ..."
 
 
 @cause(
@@ -134,6 +137,8 @@ def _loader(record: Record, labels: LabelOrder | None) -> Loader | None:
 
 def _loader_place(record: Record, labels: LabelOrder) -> Place | None:
     loader = _loader(record, labels)
+    if loader is not None and loader.stream:
+        return gone_through(record, loader) or loader.item_at or loader.built_at
     if loader is not None and loader.built_at is not None:
         return loader.built_at
     head = next((h for loss in record.facts.losses for h in loss.heads), None)
@@ -143,6 +148,9 @@ def _loader_place(record: Record, labels: LabelOrder) -> Place | None:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     labels = record.facts.labels
     loader = _loader(record, labels)
+    if loader is not None and loader.stream:
+        text = f"draw a new order in `{loader.dataset}.__iter__` for each epoch: a loader cannot shuffle an IterableDataset"
+        return mend(text, shuffled(record, loader) or "", STREAM, "consent")
     if loader is not None:
         source = source_at(record, loader.built_at)
         diff = source.diff(_shuffle(source, loader.built_at)) if source is not None else ""

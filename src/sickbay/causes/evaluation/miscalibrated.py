@@ -7,18 +7,22 @@ A classifier says 99 % and is right in 80 of 100 cases. Accuracy does not show i
 ## How we know
 
 The logits and labels of the last evaluation: expected calibration error in ten bins, beside what a calibrated model of the same confidence would show on so many samples. And
-dividing all logits by one number, which changes no prediction, takes a large part of the validation loss away.
+dividing all logits by one number, which changes no prediction, takes a large part of the validation loss away. Too little confidence counts only where training has
+reached what it asks for (its loss is nearly gone): then it asks for something else than evaluation does, as when a student learns its teacher's answers at a high temperature as
+its own at temperature 1.
 
 ## Looks like it but is not
 
 - Sampling error of a small validation set.
 - A few points of overconfidence, as most networks have (Guo et al. 2017).
 - Label smoothing, mixup, focal loss: they make the model less sure on purpose.
+- Too short a training, a learning rate that fell too soon, too strong a regularisation: the model is modest, and its training loss says so too.
 - A model that memorises its training data: `overfitting` is the cause, and this its consequence.
 
 ## Fix
 
-Temperature scaling: divide the logits by a number that is fitted on validation data. Look for what sharpens the logits (a fixed scale, a small temperature, training for too long).
+Temperature scaling: divide the logits by a number that is fitted on validation data. Look for what sharpens the logits (a fixed scale, a small temperature, training for too long), or blunts them (a teacher's
+softened answers: the student's logits are to be divided by the same temperature in training).
 
 ## References
 
@@ -38,10 +42,11 @@ from sickbay.causes.evidence import hint, strong
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import Calibration
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.losses import adversarial
+from sickbay.signs.curves import end, start
+from sickbay.signs.losses import adversarial, judged_losses
 
 ROWS = 200
 FAR, GAIN = 0.12, 0.75
@@ -55,6 +60,11 @@ REST = 0.1
 """Of the steps, that may come after the last evaluation."""
 GAP, LAST = 0.3, 5
 """Accuracy that training is ahead of evaluation, in the newest looks: the patients of this cause have 0.1 to 0.25."""
+MODEST, MODEST_GAIN, FACTOR = 0.3, 0.25, 0.3
+"""Calibration error, part of the loss that is left with the best temperature, and that temperature, of a model that is far too modest: label smoothing of 0.1, mixup and focal
+loss leave errors of 0.05 to 0.2."""
+REACHED = 0.05
+"""Of the first training loss, and of the validation loss: what is left of a training loss that is nearly gone."""
 ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma\b", re.IGNORECASE)
 
 
@@ -75,19 +85,36 @@ def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
             continue
         sure = c.confidence > c.accuracy
         far = (c.error > FAR and c.loss_tempered < GAIN * c.loss) or (c.error > NEAR and c.loss_tempered < GREAT_GAIN * c.loss)
-        if far and c.error > BEYOND * c.by_chance and (sure or not _on_purpose(record)):
-            say = strong if sure else hint  # too modest is what every model is that could have trained longer
+        soft = _trained_soft(record, c) if not sure else None
+        if far and c.error > BEYOND * c.by_chance and (sure or soft is not None or not _on_purpose(record)):
+            say = strong if sure or soft is not None else hint  # too modest is what every model is that could have trained longer
             yield say(
                 f"the last evaluation is {100 * c.confidence:.0f} % sure on average and right on {100 * c.accuracy:.0f} % of {c.rows:,} samples "
                 f"(expected calibration error {c.error:.2f}; by chance {c.by_chance:.2f})",
-                c.place,
+                soft or c.place,
                 error=c.error,
                 temperature=c.temperature,
             )
             yield hint(
                 f"with all logits divided by {c.temperature:.2g}, which changes no prediction, the validation loss is {c.loss_tempered:.3g} instead of {c.loss:.3g}"
             )
+            if soft is not None:
+                yield hint(
+                    "the training loss is nearly gone: training asks for such answers, so that its targets (or the scale of its logits) are other than in evaluation"
+                )
         return
+
+
+def _trained_soft(record: Record, c: Calibration) -> Place | None:
+    """Where the training loss takes the model's answers, if it is nearly gone while the model is far too modest for evaluation."""
+    if c.error < MODEST or c.loss_tempered > MODEST_GAIN * c.loss or c.temperature > FACTOR:
+        return None
+    for found, loss in judged_losses(record):
+        if loss is None or found.steps[-1] < (1 - REST) * record.facts.run.steps or end(found).value > REACHED * min(start(found).value, c.loss):
+            continue
+        squashed = (op.place for head in loss.heads for op in head.fed_by if op.name in ("log_softmax", "softmax") and op.place is not None)
+        return next(squashed, loss.backward_at or c.place)
+    return None
 
 
 def _at_the_end(record: Record, c: Calibration) -> bool:

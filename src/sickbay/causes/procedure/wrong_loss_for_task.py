@@ -41,6 +41,7 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import against, first_place, hint, located, proof, shape, strong
 from sickbay.causes.fixing import Edit, Source, called, mend, source_at
+from sickbay.causes.loss_call import yes_and_no_otherwise
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import renamed
 from sickbay.facts import Head, Values
@@ -110,7 +111,7 @@ def _one_column(head: Head) -> Iterator[Evidence]:
 
 
 def _binary(head: Head, target: Values) -> Iterator[Evidence]:
-    if head.function != "binary_cross_entropy_with_logits":
+    if head.function != "binary_cross_entropy_with_logits" or yes_and_no_otherwise(head):
         return
     every = head.reduction in ("mean", "sum") and not head.weighted
     measured = not target.whole and target.minimum < 0 and target.maximum > 1
