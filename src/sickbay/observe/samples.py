@@ -99,7 +99,7 @@ class SampleWatch(Observer):
 
     def forward_begins(self, call: ForwardCall) -> None:
         training = call.module.training and call.grad
-        if (training and self.session.step >= EVERY_STEPS and not self.session.sampled) or (call.grad and not training):
+        if (training and self.session.step >= EVERY_STEPS and not self.session.at_inputs) or (call.grad and not training):
             return
         x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
         if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:
