@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 
@@ -11,6 +12,7 @@ from bench.peers import installed, missing
 from bench.table import Row, print_table, write_results
 from bench.watching import Beginning, Watched
 from bench.workloads import WORKLOADS, Workload, chosen, machine
+from sickbay.observe.governor import PARTS
 from sickbay.observe.session import SETTLE_STEPS
 from sickbay.settings import Settings, parse_share
 
@@ -19,9 +21,10 @@ BARS = {"mlp": 0.03, "cnn": 0.02, "gpt-small": 0.015, "gpt-medium": 0.015}
 DEFAULT_BUDGET = Settings().budget
 BUDGET_SLACK = 0.005
 SAMPLED_BAR = 0.15
-ALWAYS = 10**9
 READING = 40
 """The graph of the loss is read on so many sampled steps (`MOST_READS` in observe/graph.py); later ones are cheaper."""
+WINDOW = len(PARTS) * SETTLE_STEPS
+"""Steps in which all arithmetic that waits is done at least once."""
 
 
 def say(text: str) -> None:
@@ -72,13 +75,15 @@ def _beginning_rows(name: str, beginning: Beginning) -> list[Row]:
 
 
 def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:
-    """The cost of a step on which everything is measured, as a share of that step: every step is such a one."""
+    """What a look costs the steps it is taken on: one look after the other, each spread over steps as the governor does it."""
     ends = clock() + limit
     steps = steps_in(workload.step, seconds)
-    watched = Watched(workload, Settings(detail_steps=ALWAYS), "every step sampled")
+    watched = Watched(workload, Settings(), "every step sampled")
     first = Settings().detail_steps
     watched.begin(workload.step, first, settle=False)
+    watched.session.governor.frame.share = math.inf  # as if it cost nothing: the next look is due when one is over
     [result] = alternate(workload.step, [watched], steps=steps, rounds=blocks, ends=ends)
+    interval = watched.sampling_interval
     watched.close()
     if result.failed:
         return [Row("a fully sampled step", workload.name, None, note=result.failed)]
@@ -92,7 +97,7 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
             *bootstrap(part),
             SAMPLED_BAR,
             len(part),
-            note=f"median of {len(part)} windows of {SETTLE_STEPS} steps",
+            note=f"median of {len(part)} windows of {WINDOW} steps; a look in {interval:.1f} steps",
         )
         for when, part in parts.items()
         if part
@@ -101,7 +106,7 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
 
 def _by_window(ratios: list[float]) -> list[float]:
     """Means over as many steps as numbers may wait for their arithmetic, so that none of it escapes a median."""
-    return [statistics.mean(ratios[i : i + SETTLE_STEPS]) for i in range(0, len(ratios) - SETTLE_STEPS + 1, SETTLE_STEPS)] or ratios
+    return [statistics.mean(ratios[i : i + WINDOW]) for i in range(0, len(ratios) - WINDOW + 1, WINDOW)] or [statistics.mean(ratios)] * bool(ratios)
 
 
 def peers(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:

@@ -156,11 +156,17 @@ def test_saturated_and_dead(twin_run: tuple[Twin, Run]) -> None:
         assert share > 0.4
 
 
-def test_the_window_of_a_dead_unit_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_of_a_dead_unit_forgets() -> None:
     site = activations.Site()
-    for fired in [True] + [False] * activations.WINDOW:
-        site.fired.append((32, np.array([fired, True])))
-    assert activations._dead_share(site) == 0.5
+    shares = [site.dead_share(32, np.array([fired, True])) for fired in [True] + [False] * activations.WINDOW]
+    assert shares[:2] == [None, None]  # too few rows to say
+    assert shares[-2:] == [0.0, 0.5]
+
+
+def test_a_rectifier_of_another_width_is_counted_anew() -> None:
+    site = activations.Site()
+    assert site.dead_share(96, np.array([True, False])) == 0.5
+    assert site.dead_share(96, np.array([True, True, True])) == 0.0
 
 
 def test_evaluation_means_are_weighted_by_samples(function: Function) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +40,30 @@ RAIL = 0.01
 
 
 class Site:
-    """One activation of the network, followed over the run."""
+    """One rectifier of the network: which of its units fired in the newest looks."""
 
-    __slots__ = ("fired",)
+    __slots__ = ("counts", "fired", "rows")
 
     def __init__(self) -> None:
-        self.fired: deque[tuple[int, Any]] = deque(maxlen=WINDOW)
+        self.fired: deque[tuple[int, Array]] = deque()
+        self.counts: Array = np.zeros(0, np.int64)
+        """In how many of these looks each unit fired,"""
+        self.rows = 0
+        """...and the rows of all of them."""
+
+    def dead_share(self, rows: int, fired: Array) -> float | None:
+        """With one more look: the share of units that stayed silent in all of them; None while that says nothing."""
+        if len(fired) != len(self.counts):
+            self.fired.clear()
+            self.counts, self.rows = np.zeros(len(fired), np.int64), 0
+        if len(self.fired) == WINDOW:
+            old_rows, old = self.fired.popleft()
+            self.counts -= old
+            self.rows -= old_rows
+        self.fired.append((rows, fired))
+        self.counts += fired
+        self.rows += rows
+        return 1.0 - np.count_nonzero(self.counts) / max(len(fired), 1) if self.rows >= ENOUGH_ROWS else None
 
 
 class Look:
@@ -131,34 +150,27 @@ class ActivationWatch(Observer):
         for look, row in zip(looks, values, strict=True):
             if look.histograms:
                 write("activation_histogram", [look.step], names, blocks.histograms(row), HISTOGRAM_BINS)
-            self._units(look.step, key, row, blocks)
+        self._units(steps, key, values, blocks)
 
-    def _units(self, step: int, key: tuple[tuple[str, str, tuple[int, ...]], ...], row: Array, blocks: Blocks) -> None:
-        dead: dict[str, float] = {}
-        saturated: dict[str, float] = {}
-        for (name, kind, shape), start, size in zip(key, blocks.starts, blocks.sizes, strict=True):
+    def _units(self, steps: list[int], key: tuple[tuple[str, str, tuple[int, ...]], ...], values: Array, blocks: Blocks) -> None:
+        dead: list[dict[str, float]] = [{} for _ in steps]
+        saturated: dict[str, Array] = {}
+        for (name, kind, shape), start, size in zip(key, blocks.starts.tolist(), blocks.sizes.tolist(), strict=True):
+            part = values[:, start : start + size]
             if kind in RECTIFIERS:
-                values = row[start : start + size].reshape(shape)
                 site = self.sites.setdefault(name, Site())
-                site.fired.append((len(values), (values > 0).any(axis=0)))
-                if (share := _dead_share(site)) is not None:
-                    dead[name] = share
+                fired_in: Array = np.any((part > 0).reshape(-1, *shape), axis=1)
+                for told, fired in zip(dead, fired_in, strict=True):
+                    if (share := site.dead_share(shape[0], fired)) is not None:
+                        told[name] = share
             elif kind in _SATURATING:
                 low, high = _SATURATING[kind]
-                values = row[start : start + size]
-                saturated[name] = float(((values < low + RAIL) | (values > high - RAIL)).mean())
-        if dead:
-            self.session.writer.frame("activation_dead", step, tuple(dead), list(dead.values()))
+                saturated[name] = ((part < low + RAIL) | (part > high - RAIL)).mean(axis=1)
+        for step, told in zip(steps, dead, strict=True):
+            if told:
+                self.session.writer.frame("activation_dead", step, tuple(told), list(told.values()))
         if saturated:
-            self.session.writer.frame("activation_saturated", step, tuple(saturated), list(saturated.values()))
-
-
-def _dead_share(site: Site) -> float | None:
-    units = len(site.fired[-1][1])
-    same = [(rows, fired) for rows, fired in site.fired if len(fired) == units]
-    if sum(rows for rows, _ in same) < ENOUGH_ROWS:
-        return None
-    return float(1.0 - np.logical_or.reduce([fired for _, fired in same]).mean())
+            self.session.writer.frames("activation_saturated", steps, tuple(saturated), np.column_stack(list(saturated.values())))
 
 
 def _block(x: torch.Tensor, op: str) -> torch.Tensor | None:
@@ -168,26 +180,29 @@ def _block(x: torch.Tensor, op: str) -> torch.Tensor | None:
     """
     if x.layout != torch.strided or not x.numel():
         return None
-    channels = x.dim() >= 4 or op.startswith("conv")
-    units = 1 if channels else x.dim() - 1
-    most = {2: (ROWS,), 3: (6, 6)}.get(x.dim(), (4, *(3 if x.dim() == 4 else 2 for _ in x.shape[2:]))) if not (channels and x.dim() == 3) else (4, 2)
+    sizes, strides, last = _cut(tuple(x.shape), x.stride(), x.dim() >= 4 or op.startswith("conv"))
+    return x.detach().as_strided(sizes, strides).clone(memory_format=torch.contiguous_format).view(-1, last)
+
+
+@lru_cache(maxsize=4 * MOST_SITES)
+def _cut(shape: tuple[int, ...], stride: tuple[int, ...], channels: bool) -> tuple[list[int], list[int], int]:
+    """Sizes and strides of such a block, and its units: the same on every step, mostly."""
+    dims = len(shape)
+    units = 1 if channels else dims - 1
+    most = {2: (ROWS,), 3: (6, 6)}.get(dims, (4, *(3 if dims == 4 else 2 for _ in shape[2:]))) if not (channels and dims == 3) else (4, 2)
     sizes, strides = [], []
-    for dim, limit in zip((d for d in range(x.dim()) if d != units), most, strict=True):
-        step = _stride(x.shape[dim], limit)
-        sizes.append(-(-x.shape[dim] // step))
-        strides.append(step * x.stride(dim))
-    count, stride = x.shape[units], x.stride(units)
+    for dim, limit in zip((d for d in range(dims) if d != units), most, strict=True):
+        step = _stride(shape[dim], limit)
+        sizes.append(-(-shape[dim] // step))
+        strides.append(step * stride[dim])
+    count, apart = shape[units], stride[units]
     if count > UNITS and not channels:
         # A few stretches of neighbours: single units far apart would each cost a cache miss.
         sizes += [UNITS // STRETCH, STRETCH]
-        strides += [(count - STRETCH) // (UNITS // STRETCH - 1) * stride, stride]
-    else:
-        step = _stride(count, UNITS)
-        sizes.append(-(-count // step))
-        strides.append(step * stride)
-    with torch.no_grad():
-        copy = x.as_strided(sizes, strides).clone(memory_format=torch.contiguous_format)
-        return copy.view(-1, UNITS if count > UNITS and not channels else sizes[-1])
+        strides += [(count - STRETCH) // (UNITS // STRETCH - 1) * apart, apart]
+        return sizes, strides, UNITS
+    step = _stride(count, UNITS)
+    return [*sizes, -(-count // step)], [*strides, step * apart], -(-count // step)
 
 
 def _stride(size: int, most: int) -> int:

@@ -139,7 +139,7 @@ class ClippingWatch(Observer):
         self.waiting = []
 
     def backward_ends(self, _: torch.Tensor) -> None:
-        if not self.session.sampled or self.entries:
+        if not self.session.at_update or self.entries:
             return  # whoever clips with torch's own function does not clip by hand as well
         started = self.session.clock()
         for entry in self.session.registry.optimizers[:MOST_PLACES]:

@@ -19,6 +19,11 @@ LANDMARKS = 4096
 """Steps 8, 16, 32... up to here are sampled too: eleven looks that let a short run be judged, at a cost that does not grow."""
 BURST = 20
 """A step may be sampled out of turn (the loss jumped) at most once in this many steps."""
+PARTS = ("inputs", "forward", "update")
+"""A close look at training: at the rows of its batches; at activations, predictions and structure; at gradients and weights."""
+DEAR = 0.05
+"""Of a step: a look that costs more than that takes each part on a step of its own, one after the other, so that no step is held up by all of them.
+The looks that short runs and sudden changes are judged by (the first steps, landmarks, a jump of the loss) are always taken whole."""
 
 
 class Instrument:
@@ -33,8 +38,15 @@ class Instrument:
         self.spent = 0.0
         self._forced_at = -BURST
 
+    def forced(self, step: int) -> bool:
+        """It is due at this step because something moved."""
+        return step == self._forced_at
+
     def due(self, step: int) -> bool:
-        return step < self.detail_steps or step >= self.next_step or (step & (step - 1) == 0 and step <= LANDMARKS)
+        return step < self.detail_steps or step >= self.next_step or self.landmark(step)
+
+    def landmark(self, step: int) -> bool:
+        return step & (step - 1) == 0 and step <= LANDMARKS
 
     def ran(self, step: int, seconds: float, step_seconds: float, allowance: float) -> None:
         """It ran at `step` and took `seconds`; plan the next time."""
@@ -68,6 +80,10 @@ class Governor:
         """...and on one that is not."""
         self._steps = 0
         self._awake_next = 0
+        self._parts_left: tuple[str, ...] = ()
+        """Of a look that is spread over several steps and not over yet,"""
+        self._look_seconds = 0.0
+        """...and what its other parts cost."""
 
     def step_took(self, seconds: float, fixed: float, asleep: bool) -> None:
         """A step's own time, and what our every-step work cost in it."""
@@ -81,6 +97,25 @@ class Governor:
             self.asleep_seconds += SMOOTHING * (fixed - self.asleep_seconds)
         else:
             self.fixed_seconds += weight * (min(fixed, seconds) - self.fixed_seconds)
+
+    def parts_due(self, step: int, in_full: bool) -> tuple[str, ...]:
+        """The parts of a look that are due at this step: all, or the next one of a look that is spread over several steps."""
+        frame = self.frame
+        if in_full or step < frame.detail_steps or frame.landmark(step) or frame.forced(step):
+            return PARTS
+        if self._parts_left:
+            return self._parts_left[:1]
+        if not frame.due(step):
+            return ()
+        return PARTS if frame.cost <= DEAR * self.step_seconds else PARTS[:1]
+
+    def looked(self, step: int, parts: tuple[str, ...], seconds: float) -> None:
+        """These parts were taken. The interval is from one whole look to the next."""
+        self._look_seconds += seconds
+        self._parts_left = PARTS[PARTS.index(parts[-1]) + 1 :]
+        if not self._parts_left:
+            self.frame.ran(step, self._look_seconds, self.step_seconds, self.allowance)
+            self._look_seconds = 0.0
 
     def may_sleep(self, step: int) -> bool:
         """Very short steps: even the cheap work is too dear for every one of them, so most are only counted."""

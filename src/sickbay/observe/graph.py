@@ -49,7 +49,7 @@ class GraphWatch(Observer):
         self.trace.clear()  # it holds the step's tensors
 
     def step_planned(self) -> None:
-        if self.session.sampled:
+        if self.session.at_forward:
             self._begin()
 
     def _begin(self) -> None:
@@ -70,7 +70,7 @@ class GraphWatch(Observer):
     def backward_ends(self, _: Any) -> None:
         # A second loss of the same step may be computed now; keep what is known of the first.
         if (
-            self.session.sampled
+            self.session.at_forward
             and self.trace.nodes
             and not self.trace.outputs_only
             and not self.trace.truncated

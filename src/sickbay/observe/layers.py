@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,21 +31,25 @@ MOST_LAYERS = 5000
 class Plan:
     """What is looked at when one optimizer steps: the tensors it holds that have a gradient."""
 
-    __slots__ = ("blocks", "entries", "names", "refs", "whole")
+    __slots__ = ("blocks", "entries", "large", "names", "order", "refs", "whole")
 
     def __init__(self, held: list[torch.Tensor], entries: list[ParameterEntry]) -> None:
         self.refs = [weakref.ref(p) for p in held]
         self.entries = entries
         self.names = tuple(e.name for e in entries)
         sizes = [min(p.numel() * (1 + p.is_complex()), BLOCK) for p in held]
-        self.blocks = Blocks(sizes)
+        self.large = [_is_large(p) for p in held]
+        taken = sorted(range(len(held)), key=lambda i: not self.large[i])  # as `_blocks_of` joins them
+        self.blocks = Blocks([sizes[i] for i in taken])
+        self.order = np.argsort(taken)
+        """Which block is each parameter's."""
         self.whole = np.array([p.numel() * (1 + p.is_complex()) for p in held]) / np.maximum(sizes, 1)
 
     def fits(self, held: list[torch.Tensor]) -> bool:
-        """Still the same tensors under the same names (a model's own names may be learned late)."""
-        return len(held) == len(self.refs) and all(
-            ref() is p and entry.name == name for ref, p, entry, name in zip(self.refs, held, self.entries, self.names, strict=True)
-        )
+        """Still the same tensors under the same names (a model's own names may be learned late), in the same layout."""
+        if len(held) != len(self.refs) or not all(ref() is p for ref, p in zip(self.refs, held, strict=True)):
+            return False
+        return self.large == [_is_large(p) for p in held] and all(e.name == name for e, name in zip(self.entries, self.names, strict=True))
 
 
 class Look:
@@ -110,7 +114,7 @@ class LayerWatch(Observer):
         norms = self._norms([p.grad for p in held if p.grad is not None], f"grad_norm@{entry.index}" if entry.index else "grad_norm")
         if len(norms) and not norms.any():
             self._all_zero(entry)
-        if not session.sampled:
+        if not session.at_update:
             session.norm_seconds += session.clock() - started
             return
         if held:
@@ -125,14 +129,15 @@ class LayerWatch(Observer):
 
     def _begin(self, optimizer: int, held: list[torch.Tensor], gradients: list[torch.Tensor], norms: Array) -> Look:
         blocks = [spread(_dense(g), BLOCK) for g in gradients] if self.session.thorough else []
-        return Look(self.session.step, self._plan(optimizer, held), norms, _blocks_of(held), blocks)
+        plan = self._plan(optimizer, held)
+        return Look(self.session.step, plan, norms, _blocks_of(held, plan.large), blocks)
 
     def _end(self, look: Look) -> None:
         """The weights have been updated."""
         started = self.session.clock()
         held = [p for ref in look.plan.refs if (p := ref()) is not None]
-        if len(held) == len(look.plan.refs):
-            look.after = _blocks_of(held)
+        if look.plan.fits(held):
+            look.after = _blocks_of(held, look.plan.large)
             self.waiting.append(look)
             self.session.waiting_bytes += look.before.nbytes + look.after.nbytes
         self.session.sample_seconds += self.session.clock() - started
@@ -179,7 +184,7 @@ class LayerWatch(Observer):
 
     def gradients_given(self, tensors: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]) -> None:
         """By torch.autograd.grad, to a script that moves its weights by hand."""
-        if self.session.sampled:
+        if self.session.at_update:
             started = self.session.clock()
             named = [
                 (t, g.detach()) for t, g in zip(tensors, gradients, strict=False) if g is not None and self.session.registry.entry(t) is not None
@@ -206,10 +211,10 @@ class LayerWatch(Observer):
         norms = np.stack([look.norms for look in looks])
         before = rows([look.before for look in looks])
         after = rows([look.after for look in looks if look.after is not None])
-        blocks, names, write = plan.blocks, plan.names, self.session.writer.frames
-        weight = blocks.norms(before)
+        blocks, names, order, write = plan.blocks, plan.names, plan.order, self.session.writer.frames
+        weight = blocks.norms(before)[:, order]
         moved_by = after.astype(np.float64) - before
-        change = np.sqrt(blocks.sums(moved_by * moved_by))
+        change = np.sqrt(blocks.sums(moved_by * moved_by))[:, order]
         # Zero-initialised tensors have no scale of their own yet: no ratio rather than an infinite one.
         ratio = np.divide(change, weight, out=np.full_like(change, np.nan), where=weight > 0)
         write("grad_norm", steps, names, norms)
@@ -219,7 +224,7 @@ class LayerWatch(Observer):
             for gradients in look.gradients:
                 counts = look.gradient_blocks.histograms(rows([gradients])[0])
                 write("grad_histogram", [look.step], names, counts, HISTOGRAM_BINS)
-                write("weight_histogram", [look.step], names, blocks.histograms(after[i]), HISTOGRAM_BINS)
+                write("weight_histogram", [look.step], names, blocks.histograms(after[i])[order], HISTOGRAM_BINS)
         nonzero, moved = (norms != 0).any(axis=0), (change != 0).any(axis=0)
         for j, entry in enumerate(plan.entries):
             entry.nonzero |= bool(nonzero[j])
@@ -232,7 +237,7 @@ class LayerWatch(Observer):
             self._before_update(self.closure_of)
         if session.measure_norm and self.after_backward:
             self._look_after_backward()
-        if not session.sampled:
+        if not session.at_update:
             return
         started = session.clock()
         for tensor, entry in session.registry.entries():
@@ -335,18 +340,17 @@ def mode_sensitive(module: torch.nn.Module) -> bool:
     return isinstance(module, torch.nn.RReLU)
 
 
-def _blocks_of(held: list[torch.Tensor]) -> torch.Tensor:
-    """What `spread` gives of each tensor, joined; with as few calls as can be."""
+def _is_large(p: torch.Tensor) -> bool:
+    return p.numel() > BLOCK and p.is_contiguous() and not p.is_complex()
+
+
+def _blocks_of(held: list[torch.Tensor], large: list[bool]) -> torch.Tensor:
+    """What `spread` gives of each tensor, joined: first of those that are large, all of one shape and so in one call, then of the others."""
     length = BLOCK // STRETCHES
     with torch.no_grad():
-        return join(
-            [
-                p.as_strided((STRETCHES, length), ((p.numel() - length) // (STRETCHES - 1), 1))
-                if p.numel() > BLOCK and p.is_contiguous() and not p.is_complex()
-                else spread(p, BLOCK)
-                for p in held
-            ]
-        )
+        blocks = [p.as_strided((STRETCHES, length), ((p.numel() - length) // (STRETCHES - 1), 1)) for p in compress(held, large)]
+        others = [p if p.numel() <= BLOCK and not p.is_complex() else spread(p, BLOCK) for p, known in zip(held, large, strict=True) if not known]
+        return join([*([torch.cat(blocks)] if len({b.dtype for b in blocks}) == 1 else blocks), *others])
 
 
 def _dense(gradient: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ class LossWatch(Observer):
                 self.trained_on.note(key, call.output, self.model_training, self._result(call))
         elif not self.trained_on.is_training(key, self.model_training):
             self._evaluate(call, key, None)
-        if call.grad and self.session.sampled and self.model_training:
+        if call.grad and self.session.at_forward and self.model_training:
             self._judge_training(call)
 
     def _key(self) -> Any:
@@ -241,7 +242,13 @@ class LossWatch(Observer):
 
 def _write_shares(write: Callable[..., None], family: str, step: int, counts: list[Array]) -> None:
     """The share of each class among the predictions of one step."""
-    same = [c for c in counts if len(c) == len(counts[-1])]
-    total = np.sum(same, axis=0) if same else np.zeros(0)
-    if total.sum():
-        write(family, step, tuple(str(i) for i in range(len(total))), total / total.sum())
+    if not counts:
+        return
+    total = np.asarray(sum(c for c in counts if len(c) == len(counts[-1])))
+    if all_of_them := total.sum():
+        write(family, step, _numbers(len(total)), total / all_of_them)
+
+
+@lru_cache(maxsize=64)
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(count))

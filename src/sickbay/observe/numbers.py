@@ -108,6 +108,20 @@ def total_norm(norms: Array) -> float:
     return math.sqrt(sum(n * n for n in norms.tolist()))
 
 
+def distinct(values: Array) -> Array:
+    """Each number once, in order. `np.unique` would import masked arrays for it: more than a megabyte in the user's process."""
+    ordered = np.sort(values, axis=None)
+    return np.asarray(ordered[np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]])])
+
+
+def among(values: Array, known: Array) -> Array:
+    """Which of these numbers are among the known ones, which are distinct and in order."""
+    if not len(known):
+        return np.zeros(len(values), bool)
+    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.asarray(known[places] == values)
+
+
 def blurred(value: float, digits: int = 4) -> float:
     """To so many digits: an extreme is a number of the user's data, and is not kept as such."""
     return float(f"{value:.{digits}g}")

@@ -173,7 +173,7 @@ class OptimizerWatch(Observer):
         for site in self.sites:
             site.optimizers.add(entry.index)
         self.sites.clear()
-        if self.session.sampled:
+        if self.session.at_update:
             self.session.registry.claim(entry, optimizer)
             entry.groups = [_group(g) for g in optimizer.param_groups[:16]]
 

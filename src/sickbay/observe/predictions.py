@@ -27,11 +27,13 @@ class Compared:
     """There is one for every pixel, token or tag of a sample."""
     soft: torch.Tensor | None = None
     """Whether a map of a training loss holds anything but 0 and 1; None where that is not asked."""
+    judged: tuple[Array, Array] | None = None
+    """Both where the loss looks: kept, as it is asked for several times."""
 
     def accuracy(self) -> float | None:
         """None if every label is one that the loss leaves out."""
         predicted, target = self._judged()
-        return float(np.mean(predicted == target)) if len(target) else None
+        return np.count_nonzero(predicted == target) / len(target) if len(target) else None
 
     def counts(self) -> Array | None:
         """How often each class was predicted, where the loss looks."""
@@ -40,9 +42,11 @@ class Compared:
         return np.bincount(self._judged()[0], minlength=self.classes)
 
     def _judged(self) -> tuple[Array, Array]:
-        target = self.target.reshape(-1).cpu().numpy()
-        seen = target != self.ignored
-        return self.predicted.reshape(-1).cpu().numpy()[seen], target[seen]
+        if self.judged is None:
+            predicted, target = self.predicted.reshape(-1).cpu().numpy(), self.target.reshape(-1).cpu().numpy()
+            seen = target != self.ignored
+            self.judged = (predicted, target) if seen.all() else (predicted[seen], target[seen])
+        return self.judged
 
     def labels(self) -> Array | None:
         """How often each class was due, of maps only: labels of whole samples are counted on every step (labels.py)."""

@@ -17,7 +17,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.features import Features
 from sickbay.observe.keys import row_keys, some_columns
-from sickbay.observe.numbers import Array
+from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
 from sickbay.observe.words import Words, shift
@@ -132,7 +132,7 @@ class SampleWatch(Observer):
 
     def forward_begins(self, call: ForwardCall) -> None:
         training = call.module.training and call.grad
-        if (training and self.session.step >= EVERY_STEPS and not self.session.sampled) or (call.grad and not training):
+        if (training and self.session.step >= EVERY_STEPS and not self.session.at_inputs) or (call.grad and not training):
             return
         x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
         if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:
@@ -220,22 +220,26 @@ class SampleWatch(Observer):
         self.session.writer.fact("evaluation_data", found[:16])
 
     def _compared(self, book: Book) -> list[facts.EvaluationData]:
+        groups = [group for group in book.groups.values() if group.batches and group.after]
+        if not groups:
+            return []
         order = np.concatenate(book.train)
-        known = np.unique(order)
+        known = distinct(order)
         late = max(1, len(order) // 10)
-        again = float(np.isin(order[-late:], order[:-late]).mean()) if len(order) > late else 0.0
+        again = float(among(order[-late:], distinct(order[:-late])).mean()) if len(order) > late else 0.0
         trained = book.features.fact()
-        twins = sum(len(keys) - len(np.unique(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
-        return [self._fact(book, group, order, known, again, twins, trained) for group in book.groups.values() if group.batches and group.after]
+        twins = sum(len(keys) - len(distinct(keys)) for keys in book.train) / sum(max(len(keys) * (len(keys) - 1) / 2, 1) for keys in book.train)
+        return [self._fact(book, group, order, known, again, twins, trained) for group in groups]
 
     def _fact(
         self, book: Book, group: Group, order: Array, known: Array, again: float, twins: float, trained: facts.FeatureScale | None
     ) -> facts.EvaluationData:
-        hits = [np.isin(keys, known) for keys in group.batches]
+        hits = [among(keys, known) for keys in group.batches]
         whole = [bool(h.mean() >= MOSTLY) for h in hits]
         rows = np.concatenate(group.batches)
         found = np.concatenate(hits)
-        trained_before = [int(np.isin(keys, order[:met]).sum()) for keys, met in zip(group.batches, group.met, strict=True)]
+        met_by_then = {met: distinct(order[:met]) for met in set(group.met)}
+        trained_before = [int(among(keys, met_by_then[met]).sum()) for keys, met in zip(group.batches, group.met, strict=True)]
         first = group.met[0]
         texts = [expression_of(*key) for key in (group.key, group.caller) if key is not None]
         loader = group.loader
@@ -247,9 +251,9 @@ class SampleWatch(Observer):
             train_loader=loader is not None and loader == self.session.train_loader,
             passes=group.passes,
             rows=len(rows),
-            distinct=len(np.unique(rows)),
+            distinct=len(distinct(rows)),
             found=int(found.sum()),
-            found_distinct=len(np.unique(rows[found])),
+            found_distinct=len(distinct(rows[found])),
             found_first=sum(before for before, met in zip(trained_before, group.met, strict=True) if met == first) if first else None,
             found_later=sum(before for before, met in zip(trained_before, group.met, strict=True) if met != first),
             anew_rows=sum(map(len, group.anew)),

@@ -22,7 +22,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.governor import Governor
+from sickbay.observe.governor import PARTS, Governor
 from sickbay.observe.nap import Nap, fall_asleep
 from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, Site, StepTimes
 from sickbay.observe.patches import Patches
@@ -41,7 +41,7 @@ NEW_PHASES = 5000
 MANUAL_AFTER = 16
 """Backward passes without any optimizer step after which each backward counts as a step of its own."""
 SETTLE_STEPS, SETTLE_SECONDS, SETTLE_BYTES = 8, 1.0, 4 * 2**20
-"""Sampled steps, time and room that their numbers may take before they are worked out and written: at most so much of the
+"""Looks, time and room that their numbers may take before they are worked out and written: at most so much of the
 per-layer statistics is lost when the process is killed. Losses are written every quarter second."""
 FIRE_SECONDS = 4e-6
 """What a moment costs outside our clock (the wrapper that tells of it, the call): measured on a tiny network, with and without us."""
@@ -64,8 +64,8 @@ class Session:
         self.off = False
         self.busy = False
         self.step = 0
-        self.sampled = True
-        """Per-layer statistics are taken on this step."""
+        self.looking: tuple[str, ...] = PARTS
+        """What is looked at closely on this step: all parts, one of them (see `Governor.parts_due`), or nothing."""
         self.measure_norm = True
         self.thorough = True
         """What changes slowly or is dear (histograms, what batches usually hold) is taken too: on every fourth sampled step."""
@@ -141,8 +141,30 @@ class Session:
         self._asked_about: dict[int, weakref.ref[torch.Tensor]] = {}
         """The tensors of the newest torch.autograd.grad call."""
         self._unsettled = 0
-        self._waiting_since = 0.0
+        """Looks whose arithmetic waits,"""
+        self._waiting_since: float | None = None
+        """...and since when the first of them does."""
         self._closing: list[Callable[[], None]] = []
+
+    @property
+    def sampled(self) -> bool:
+        """This step is looked at closely, at least in part."""
+        return bool(self.looking)
+
+    @property
+    def at_inputs(self) -> bool:
+        """...at the rows of its batches,"""
+        return "inputs" in self.looking
+
+    @property
+    def at_forward(self) -> bool:
+        """...at its activations, its predictions and its structure,"""
+        return "forward" in self.looking
+
+    @property
+    def at_update(self) -> bool:
+        """...at its gradients and weights."""
+        return "update" in self.looking
 
     # -- the record ---------------------------------------------------------------------------------------------
 
@@ -372,9 +394,9 @@ class Session:
 
     def _settle_in_time(self) -> None:
         """Sampled numbers wait for their arithmetic, which is cheap for many steps at once: not long, and not when something is wrong."""
-        self._unsettled += 1
+        self._unsettled += self.at_update
         started = self.clock()
-        if self._unsettled == 1:
+        if self._waiting_since is None:
             self._waiting_since = started
         full = self._unsettled >= SETTLE_STEPS or self.waiting_bytes > SETTLE_BYTES
         if full or self.loss_finite is not True or started - self._waiting_since > SETTLE_SECONDS:
@@ -384,6 +406,7 @@ class Session:
     def settle(self) -> None:
         """Let observers do the arithmetic that has waited."""
         self._unsettled = self.waiting_bytes = 0
+        self._waiting_since = None
         self.fire("settle")
 
     def abandon(self, error: BaseException) -> None:
@@ -401,7 +424,7 @@ class Session:
         fixed = self.times.own - self.sample_seconds - self.norm_seconds + self._closing_took  # of the step before
         governor.step_took(took, max(fixed, 0.0), self.asleep)
         if self.sampled:
-            governor.frame.ran(self.step, self.sample_seconds, governor.step_seconds, governor.allowance)
+            governor.looked(self.step, self.looking, self.sample_seconds)
         if self.measure_norm:
             governor.norm.ran(self.step, self.norm_seconds, governor.step_seconds, governor.allowance)
         self._decide(self.step + 1)
@@ -409,8 +432,8 @@ class Session:
     def _decide(self, step: int) -> None:
         """What is measured on the next step."""
         governor = self.governor
-        self.sampled = governor.frame.due(step) or step in self.closely
-        self.measure_norm = self.sampled or governor.norm.due(step)
+        self.looking = governor.parts_due(step, step in self.closely or self.loss_finite is False)
+        self.measure_norm = self.at_update or governor.norm.due(step)
         self.thorough = governor.frame.runs % 4 == 0
         slept = self.asleep
         self.asleep = not self.sampled and governor.may_sleep(step)
@@ -433,7 +456,7 @@ class Session:
             self.report()
             recording.reported(time.monotonic() - started)
         if recording.writer.due() or at_once:
-            if self._unsettled and self.step < YOUNG:
+            if self._waiting_since is not None and self.step < YOUNG:
                 self.settle()
             recording.writer.flush()
 

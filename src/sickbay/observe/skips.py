@@ -117,7 +117,8 @@ class SkipWatch(Observer):
 
     def backward_ends(self, _: Any) -> None:
         """Where gradients are known to be mended: were they broken?"""
-        self.gradients = {id(t.grad) for t, _ in self.session.registry.entries() if t.grad is not None} if self.session.sampled else set()
+        followed = self.session.trace is not None and bool(self.session.trace.nodes)
+        self.gradients = {id(t.grad) for t, _ in self.session.registry.entries() if t.grad is not None} if followed else set()
         mended = [key for key in self.found if key[0] == "gradient"]
         if not mended or not self.session.measure_norm:
             return

@@ -91,7 +91,7 @@ class SpikeWatch(Observer):
         value, running = session.pulse.get(site.series("loss/train")), site.running
         if value is not None and running is not None and value > JUMPED * running > 0.0:
             self._jumped(site, value, running)
-        elif not session.asleep and ((session.sampled and session.thorough) or len(self.references["input"]) < REFERENCES):
+        elif not session.asleep and ((session.at_inputs and session.thorough) or len(self.references["input"]) < REFERENCES):
             self._usual()
 
     # -- what other batches hold ------------------------------------------------------------------------------------

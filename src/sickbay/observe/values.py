@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from sickbay.facts import Values
+from sickbay.observe.numbers import distinct
 
 MOST_NUMBERS = 2**15
 """A look takes whole rows up to about this many numbers: enough for any statement below, and some tens of microseconds."""
@@ -29,7 +30,7 @@ def look(tensor: torch.Tensor) -> Values | None:
     if not numbers.size:
         return None
     whole = bool((numbers == np.round(numbers)).all())
-    different = np.unique(numbers) if whole else numbers[:0]
+    different = distinct(numbers) if whole else numbers[:0]
     rows = array if array.ndim >= 2 and array.shape[1] > 1 and finite.all() else None
     return Values(
         count=int(numbers.size),

@@ -233,7 +233,7 @@ class LoaderBook:
 
     def _meet(self, name: str, held: list[torch.Tensor], shape: Any, sizes: list[int]) -> None:
         """Types and shapes of the batches that waited."""
-        if shape == WORDS:
+        if shape == WORDS and any(x.shape[1] != held[0].shape[1] for x in held):
             for x, size in zip(held, sizes, strict=True):
                 self._book(name).meet(x, 1, size)
         else:

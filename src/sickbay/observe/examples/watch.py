@@ -100,8 +100,8 @@ class ExampleWatch(Observer):
     def _looking(self) -> bool:
         session = self.session
         if self.idle >= IDLE:
-            return session.sampled and session.thorough or (session.step < EVERY_STEPS and session.step % SELDOM == 0)
-        return session.sampled or session.step < EVERY_STEPS
+            return session.at_inputs and session.thorough or (session.step < EVERY_STEPS and session.step % SELDOM == 0)
+        return session.at_inputs or session.step < EVERY_STEPS
 
     def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
         self.parts.pop(id(iterator), None)
