@@ -322,7 +322,7 @@ class Reader(nn.Module):
         return self.out(outputs[:, -1])
 model = Reader()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-for step in range(40):
+for step in range(80):  # half as many are enough on most machines, not on all
     loss = F.cross_entropy(model(x), y)
 {LOOP}
 after = torch.rand(1).item()
