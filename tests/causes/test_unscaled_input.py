@@ -25,6 +25,12 @@ def regression(end: float) -> Record:
     return make_record(series={"loss/train": end + 5e5 * np.exp(-np.arange(400) / 10)}, inputs=[InputScale(**WINE)], losses=[loss])
 
 
+def classification(end: float) -> Record:
+    """Four classes, a loss that falls from thousands."""
+    loss = Loss(index=0, heads=(Head(function="cross_entropy", classes=4, input_shape=(40, 4), target_shape=(40,), target_dtype="int64"),))
+    return make_record(series={"loss/train": end + 3e3 * np.exp(-np.arange(400) / 10)}, inputs=[InputScale(**WINE)], losses=[loss])
+
+
 def station(end: float = 0.5, first: str = "gru", told: float = 0.98, biggest: float = 3.0, half: float = 0.55) -> Record:
     """Raw readings, a loss that falls to half of the targets' variance and stays there, though a linear map explains nearly all."""
     curve = np.concatenate([np.linspace(1.0, half, 300), np.linspace(half, end, 300)]) + np.random.default_rng(0).normal(0, 0.01, 600)
@@ -46,11 +52,13 @@ class TestUnscaledInput(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield inputs()
         yield regression(end=7.0)
+        yield classification(end=9.0)
         yield station()
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
+        yield "a classification that gets below guessing", classification(end=0.4)
         yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
         yield "batch norm comes first", inputs(first="batch_norm")
         yield "a linear map does no better", station(told=0.6)

@@ -40,12 +40,12 @@ from sickbay.causes.evidence import first_place, located, strong
 from sickbay.causes.examples import falls_short
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
-from sickbay.facts import InputScale
+from sickbay.facts import Head, InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import chance_loss, judged_losses
 
 # Raw pixels have a spread of about 70; standardised data reach 10 in their tails, counts and prices go to thousands.
 SPREAD = 30.0
@@ -63,7 +63,7 @@ LONG, DONE = 200, 0.2
 HUGE = 6.0
 """Spreads from the mean: the farthest of a few hundred normal values lies at 3 to 4."""
 WORSE, MOSTLY = 1.5, 0.1
-"""Times the variance of the targets, which was measured on the first batches only; all but one in ten of the last losses lie above."""
+"""Times what a constant scores (of targets, their variance, which was measured on the first batches only); all but one in ten of the last losses lie above."""
 
 
 @cause(
@@ -80,7 +80,7 @@ WORSE, MOSTLY = 1.5, 0.1
 )  # fmt: skip
 def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     scale = next((s for s in record.facts.inputs if s.role == "train" and "float" in s.dtype), None)
-    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_the_mean(record) or _worse_than_a_line(record, signs)
+    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_a_constant(record) or _worse_than_a_line(record, signs)
     if scale is None or not symptom or _normalised_first(record):
         return
     text = _extreme(scale)
@@ -92,16 +92,23 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
-def _worse_than_the_mean(record: Record) -> str:
-    """A regression that ends above the variance of its targets: it falls from so high that it looks like learning."""
+def _worse_than_a_constant(record: Record) -> str:
+    """A loss that ends above that of the best constant answer: it falls from so high that it looks like learning."""
     for c, loss in judged_losses(record):
-        heads = loss.heads if loss else ()
-        target = heads[0].target if len(heads) == 1 and heads[0].function == "mse_loss" and heads[0].reduction == "mean" else None
-        if target is None or target.std <= 0 or len(c) < MINIMUM_STEPS:
-            continue
-        if float(np.quantile(c.values[-max(10, len(c) // 10) :], MOSTLY)) > WORSE * target.std**2:
-            return f"the loss ends at {end(c).value:.3g}, and giving the mean of the targets as the answer to everything has {target.std**2:.3g}"
+        head = loss.heads[0] if loss is not None and len(loss.heads) == 1 else None
+        constant = _constant(record, head) if head is not None and len(c) >= MINIMUM_STEPS else None
+        if constant is not None and float(np.quantile(c.values[-max(10, len(c) // 10) :], MOSTLY)) > WORSE * constant[0]:
+            return f"the loss ends at {end(c).value:.3g}, and {constant[1]} has {constant[0]:.3g}"
     return ""
+
+
+def _constant(record: Record, head: Head) -> tuple[float, str] | None:
+    """What the best constant answer scores, and what it is."""
+    if (guess := chance_loss(record, head)) is not None:
+        return guess, "guessing by the shares of the classes"
+    if head.function == "mse_loss" and head.reduction == "mean" and head.target is not None and head.target.std > 0:
+        return head.target.std**2, "giving the mean of the targets as the answer to everything"
+    return None
 
 
 def _worse_than_a_line(record: Record, signs: Signs) -> str:
