@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sickbay.conclude import suspect_all
 from sickbay.facts import (
     Column,
     DataProbe,
@@ -20,11 +22,13 @@ from sickbay.facts import (
     Loader,
     Loss,
     Offset,
+    Op,
     Relation,
     Suspects,
 )
-from sickbay.nouns import Place
+from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
+from sickbay.signs import read_signs
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 LINE = Place("/x/train.py", 30, None, "loss = criterion(model(x), y)")
@@ -229,3 +233,15 @@ class TestTargetLeakage(CauseTestCase):
         yield "a task of one column", run(probe(relation=RELATED, column=column(others=0.61)), accuracy=0.99, validation=0.02)
         yield "pixels", run(probe(kind="image", relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
         yield "validation does not profit", run(probe(relation=RELATED, column=column()))
+
+
+@pytest.mark.parametrize(("ends", "found"), [(1.05, True), (0.94, False)])
+def test_a_variance_from_few_samples_is_no_bar_by_itself(ends: float, found: bool) -> None:
+    """Validation below the variance of 500 kept samples by a few per cent may be below it by chance; that it falls, be it little, shows that something is learned."""
+    relation = Relation(rows=515, score=-0.1, spread=0.03, beyond=0.4, method="neighbours")
+    data = probe(kind="image", targets="numbers", classes=0, relation=relation, variance=1.08)
+    by_hand = Loss(index=0, operations=tuple(Op(name=n) for n in ("mean", "pow", "sub")))
+    record = run(data, train=falling(1.0, 0.87, 500, speed=0.1), losses=[by_hand], labels=None, evaluations=[])
+    printed = {"loss/eval": Series("loss/eval", np.arange(40, 500, 40), np.linspace(1.0, ends, 12))}
+    record = replace(record, all_series={n: s for n, s in record.all_series.items() if not n.endswith("/eval")} | printed)
+    assert any(s.cause == "misaligned-labels" for s in suspect_all(record, read_signs(record))) is found

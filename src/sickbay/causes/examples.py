@@ -25,6 +25,8 @@ COMMON = 0.6
 """Share of the commonest class."""
 LEARNABLE, LEFT, LEAST = 0.8, 3.0, 0.2
 """What simple means tell at least; how many times as much the model leaves untold, and how much at least."""
+SPREADS = 3.0
+"""Standard errors of a variance (each is its part sqrt(2 / rows) of it)."""
 
 Generalises = Literal["yes", "no", "unknown"]
 
@@ -98,9 +100,19 @@ def generalises(record: Record, probe: DataProbe) -> Generalises:
             answers.append(_accurate(probe, series, evaluation.samples))
     for series in record.series_like("loss/eval"):
         evaluation = known.get(index(series))
-        if evaluation is not None and evaluation.loader not in train and len(series) and (constant := _constant(record, probe)) is not None:
-            answers.append("yes" if float(np.nanmin(series.values)) < BETTER * constant else "no")
+        held_out = evaluation.loader not in train if evaluation is not None else not known  # one that was only printed has no place
+        if held_out and len(series) and (constant := _constant(record, probe)) is not None:
+            answers.append("yes" if _below(series, constant, probe) else "no")
     return "yes" if "yes" in answers else "no" if "no" in answers else "unknown"
+
+
+def _below(series: Series, constant: float, probe: DataProbe) -> bool:
+    """Whether a validation loss gets below what a constant scores. A variance is known from the kept samples only, and validation's own may differ as much: within
+    that, the loss must also fall."""
+    rows = probe.relation.rows if probe.relation is not None else 0
+    unsure = 0.0 if probe.targets == "classes" else SPREADS * (2 / max(rows, 1)) ** 0.5
+    lowest, falls = float(np.nanmin(series.values)) / constant, bool(series.values[-1] < series.values[0])
+    return lowest < BETTER and (falls or lowest < 1 - unsure)
 
 
 def _accurate(probe: DataProbe, series: Series, samples: int) -> Generalises:
@@ -112,12 +124,11 @@ def _accurate(probe: DataProbe, series: Series, samples: int) -> Generalises:
 
 def _constant(record: Record, probe: DataProbe) -> float | None:
     """What the best constant prediction scores."""
-    heads = [h for _, loss in judged_losses(record) if loss is not None for h in loss.heads]
-    if len(heads) != 1:
-        return None
-    if heads[0].function == "mse_loss":
+    losses = [loss for _, loss in judged_losses(record) if loss is not None]
+    if len(losses) == 1 and _squares(losses[0]):
         return probe.variance if probe.variance else None
-    return chance_loss(record, heads[0])
+    heads = [h for loss in losses for h in loss.heads]
+    return chance_loss(record, heads[0]) if len(heads) == 1 else None
 
 
 def memorised(record: Record, probe: DataProbe) -> bool:
