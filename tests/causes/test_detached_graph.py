@@ -9,7 +9,7 @@ import pytest
 from causes.scripts import added
 from sickbay.facts import Crash, Cut, Loss, Op, Run
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_facts, place_in
 
 
@@ -69,3 +69,12 @@ class TestDetachedGraph(CauseTestCase):
 def test_the_fix_removes_the_cut(op: str, line: str, fixed: str) -> None:
     record = cut_off(op, place_in(line + "\n", line), source=line + "\n")
     assert added(assert_suspects(record, "detached-graph").fix.diff) == [fixed]
+
+
+def test_the_cut_on_the_way_of_its_own_loss_is_the_place() -> None:
+    """A discriminator's loss is cut off from the generator on purpose; that the generator's own is, is the mistake."""
+    record = cut_off()
+    of_other = Loss(index=0, backwards=100, optimizers=(1,), cuts=(Cut(op="detach", place=Place("train.py", 46), parameters=("encoder.weight",)),))
+    own = Loss(index=1, backwards=100, optimizers=(0,), cuts=(Cut(op="detach", place=Place("train.py", 53), parameters=("encoder.weight",)),))
+    found = assert_suspects(with_facts(record, losses=(of_other, own)), "detached-graph").place
+    assert found is not None and found.line == 53

@@ -89,7 +89,10 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _cuts(record: Record) -> list[Cut]:
-    return [c for loss in record.facts.losses for c in loss.cuts if c.parameters]
+    """First those of the losses by which the optimizer of what is cut off steps: a discriminator's loss is cut off from the generator on purpose."""
+    owner = {p.name: p.optimizer for p in record.facts.parameters}
+    cuts = [(loss, c) for loss in record.facts.losses for c in loss.cuts if c.parameters]
+    return [c for loss, c in sorted(cuts, key=lambda pair: not any(owner.get(name) in pair[0].optimizers for name in pair[1].parameters))]
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
