@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Renamed, WordShift
+from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Relation, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, place_in
@@ -234,3 +234,16 @@ def test_classes_under_other_numbers_are_named() -> None:
     assert "training's 0 is 2, 2 is 0" in assert_suspects(numbered(0.3, 0.95), "train-val-mismatch").evidence[0].text
     assert_silent(numbered(0.9, 0.92), "train-val-mismatch", "the same numbers")
     assert_silent(numbered(0.2, 0.4), "train-val-mismatch", "nothing to be told")
+
+
+def test_samples_of_another_task_are_no_mismatch_if_the_model_answers_them() -> None:
+    def strange(accuracy: float) -> Record:
+        kept = Relation(rows=1500, score=0.94, chance=0.1, majority=0.15)
+        own = Relation(rows=400, score=0.98, chance=0.17, majority=0.18)
+        shown = EvaluatedExamples(place=CALL, relation=own, renamed=Renamed(rows=400, right=0.38, renamed=0.58, within=0.94))
+        given = curves(5.0)
+        given["series"]["accuracy/eval"] = (np.arange(0, 200, 20), np.full(10, accuracy))
+        return run(evaluation(found=0), data_probe=DataProbe(targets="classes", relation=kept, evaluations=(shown,)), **given)
+
+    assert "does not mean the same" in assert_suspects(strange(0.4), "train-val-mismatch").evidence[0].text
+    assert_silent(strange(0.97), "train-val-mismatch", "a task that it was tuned for later")

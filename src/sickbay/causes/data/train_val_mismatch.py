@@ -16,6 +16,7 @@ and categories, the ids at each position are counted: the same shares under othe
 
 - Sampling error of a small validation set: the differences found here are ten times larger and more.
 - Augmentation: it moves features by a part of their spread.
+- Two tasks after one another, with samples of both kept: the model answers each evaluation as well as its samples allow.
 - A drift in time that validation copes with.
 
 ## Fix
@@ -30,6 +31,7 @@ Prepare validation data with the very same steps, and with the numbers that were
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,11 +42,13 @@ from sickbay.causes.fixing import mend
 from sickbay.causes.prepared import sides
 from sickbay.causes.prepared_alike import left_out, numbered, set_up, turned
 from sickbay.causes.registry import cause
-from sickbay.facts import EvaluationData
+from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
+LAST = 3
+"""Evaluations that say what a model knows in the end."""
 FAR = 1.5
 """Validation loss against training loss, where no sign speaks: clearly worse."""
 
@@ -82,12 +86,29 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
             return different, where(record, data), (turned(given) if different.turned else None) or set_up(given)
         if different := other_words(data):
             return different, where(record, data), _numbered(record, data)
-    found = other_names(record.facts.data_probe) or strangers(record.facts.data_probe)
+    probe = _not_answered(record)
+    found = other_names(probe) or strangers(probe)
     if found is None:
         return None
     different, shown = found
     places = (_numbered(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
     return different, shown, next(places, None)
+
+
+def _not_answered(record: Record) -> DataProbe | None:
+    """What a sample of the data showed, without the evaluations whose labels the model itself tells as well as they can be told: what it was trained on (another stage, a task that
+    it was tuned for later) holds there, whatever the samples say that happened to be kept."""
+    probe = record.facts.data_probe
+    last = [float(np.median(s.values[-LAST:])) for s in record.series_like("accuracy/eval") if len(s)]
+    if probe is None or not last:
+        return probe
+    return replace(probe, evaluations=tuple(e for e in probe.evaluations if e.renamed is None or e.relation is None or min(last) < _half_way(e)))
+
+
+def _half_way(e: EvaluatedExamples) -> float:
+    """From what training's samples tell of it to what its own do."""
+    across, own = (e.renamed.right, e.relation.score) if e.renamed is not None and e.relation is not None else (1.0, 1.0)
+    return (across + max(own, across)) / 2
 
 
 def _numbered(record: Record, data: EvaluationData) -> Place | None:
