@@ -190,6 +190,8 @@ class EvaluationData:
     train_distinct: int = 0
     train_again: float = 0.0
     """Of the newest training rows, the share that training had met before: near 1 when all of its data was seen."""
+    train_whole: bool = True
+    """Training gave the model nothing else (such as points at which it asks for derivatives)."""
     train_twins: float = 0.0
     """How likely two rows of one training batch are equal."""
     whole_numbers: bool = False

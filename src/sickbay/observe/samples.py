@@ -101,6 +101,8 @@ class Book:
         self.groups: dict[Any, Group] = {}
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
+        self.whole = True
+        """Training gave it nothing besides these rows: points at which a derivative is asked for are no samples that could be compared."""
 
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
@@ -135,10 +137,13 @@ class SampleWatch(Observer):
         if (training and self.session.step >= EVERY_STEPS and not self.session.at_inputs) or (call.grad and not training):
             return
         x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
-        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:
+        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel():
             return
         book = self._book(call.module)
         if book is None:
+            return
+        if x.requires_grad:
+            book.whole = book.whole and not training
             return
         if training:
             self.loader = None
@@ -263,6 +268,7 @@ class SampleWatch(Observer):
             whole_batches=sum(whole),
             rows_in_whole_batches=sum(len(h) for h, w in zip(hits, whole, strict=True) if w),
             train_rows=book.rows,
+            train_whole=book.whole,
             train_distinct=len(known),
             train_again=again,
             train_twins=twins,

@@ -105,7 +105,7 @@ def _by_hand(record: Record) -> Iterator[Evidence]:
     if batches.in_a_row < NEARLY_ALL * (batches.seen - 1):
         return
     for data in evaluations(record):
-        if data.train_distinct and data.distinct >= MORE * data.train_distinct:
+        if data.train_whole and data.train_distinct and data.distinct >= MORE * data.train_distinct:
             yield strong(
                 f"{batches.in_a_row + 1:,} of {batches.seen:,} training batches were one and the same, number for number: training knows {data.train_distinct:,} samples, "
                 f"while evaluation is given {data.distinct:,}{located(where(record, data))}",
