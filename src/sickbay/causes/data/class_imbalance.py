@@ -8,7 +8,7 @@ rare classes, mostly the ones of interest, are never found.
 ## How we know
 
 The labels of the training batches, beside what the model predicts: a rare class that has its share of labels and hardly any of the predictions to the end, in
-evaluation where there is one, while the commonest class has nearly all. Where every pixel has a label (segmentation), pixels are counted; where a sample may
+evaluation where there is one, while the commonest class has most of the labels. Where every pixel has a label (segmentation), pixels are counted; where a sample may
 have several tags, the tags that are there and those that are not.
 
 ## Looks like it but is not
@@ -32,7 +32,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import hint, strong
+from sickbay.causes.evidence import hint, listed, strong
 from sickbay.causes.fixing import keyword, mend
 from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
@@ -46,6 +46,8 @@ COMMON = 0.75
 """Share of the commonest class from which predicting it alone pays."""
 NEVER = 0.1
 """A rare class gets less than a tenth of the predictions that its labels would give it."""
+NEVER_ONE = 0.05
+"""...one of them alone, where others are found, less than a twentieth."""
 LABELS = 200
 MARGIN = 0.02
 """The rare classes together must have this share of the labels at least: otherwise a few samples decide."""
@@ -92,6 +94,18 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
                 predicted=float(predicted[common]),
             )
             yield hint(f"accuracy alone hides it: always predicting class {common} scores {100 * share[common]:.0f} %")
+        elif lost := [
+            k for k in range(len(share)) if k != common and noun == "labels" and share[k] >= MARGIN and predicted[k] < NEVER_ONE * share[k]
+        ]:
+            where = "validation" if family.endswith("eval") else "training"
+            yield strong(
+                f"class {common} has {100 * share[common]:.0f} % of the {noun}; class {listed([str(k) for k in lost])}, with {100 * share[lost].sum():.1f} %, has "
+                f"{100 * predicted[lost].sum():.2g} % of the predictions at the end ({where})",
+                loss_place(record) or place,
+                common=float(share[common]),
+                predicted=float(predicted[lost].sum()),
+            )
+            yield hint(f"accuracy alone hides it: without ever finding class {lost[0]} it can be {100 * (1 - share[lost].sum()):.0f} %")
         return
 
 
