@@ -90,7 +90,7 @@ def _overhead(diagnosis: Diagnosis, record: Record) -> str:
     # Of a run of seconds the share says little: most of it is the first steps, which are measured whatever they cost.
     short = facts.overhead_seconds and facts.training_seconds < SHORT_SECONDS
     spent = f"{facts.overhead_seconds:.1f} s, most of it in the first steps" if short else f"{words.percent(share)} of training time"
-    sampled = f"; {facts.sampled_steps:,} of {facts.steps:,} steps sampled in full" if facts.sampled_steps else ""
+    sampled = f"; {words.count(facts.sampled_steps, 'close look')} in {facts.steps:,} steps" if facts.sampled_steps else ""
     return f"Watching cost {spent}{sampled}."
 
 
