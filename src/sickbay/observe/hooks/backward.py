@@ -17,11 +17,26 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 
-def hook_backward(session: Session, patches: Patches) -> None:
-    clock = time.perf_counter
-    is_compiling = torch.compiler.is_compiling
+clock = time.perf_counter
+is_compiling = torch.compiler.is_compiling
+METHOD = torch.Tensor.backward.__code__
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-    def around_method(original: Callable[..., Any]) -> Callable[..., Any]:
+
+def hook_backward(session: Session, patches: Patches) -> None:
+    patches.wrap(torch.Tensor, "backward", _method(session))
+    patches.wrap(torch.autograd, "backward", _backward(session))
+    patches.wrap(torch.autograd, "grad", _grad(session))
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        clip = around_clip(session, name)
+        patches.wrap(torch.nn.utils.clip_grad, name, clip)
+        patches.wrap(torch.nn.utils, name, clip)
+
+
+def _method(session: Session) -> Wrap:
+    """`loss.backward()`: steps out of our mode first."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             # What comes now would run inside our mode, where it can't be left. Inside another one it must not be entered again, so it stays.
             if session.trace is not None and session.trace.entered and not is_compiling() and torch._C._len_torch_function_stack() == 1:
@@ -30,7 +45,13 @@ def hook_backward(session: Session, patches: Patches) -> None:
 
         return backward
 
-    def around_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    return wrap
+
+
+def _backward(session: Session) -> Wrap:
+    """`torch.autograd.backward`, which `loss.backward()` calls, too."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling() or session.busy or session.off:
                 return original(tensors, *args, **kwargs)
@@ -38,9 +59,9 @@ def hook_backward(session: Session, patches: Patches) -> None:
             loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
             if loss is None:
                 return original(tensors, *args, **kwargs)
-            inner = sys._getframe(1)
-            frame = inner.f_back or inner  # our wrapper of Tensor.backward; a script's own top level has none
-            frame = frame.f_back or frame  # ...and who called it
+            frame = sys._getframe(1)
+            if frame.f_code is METHOD and frame.f_back is not None:  # then our wrapper of it, and who called that
+                frame = frame.f_back.f_back or frame
             if session.nap is not None and session.nap.backward(tensors, frame):
                 if session.hold is not None:
                     session.hold(loss)
@@ -62,7 +83,13 @@ def hook_backward(session: Session, patches: Patches) -> None:
 
         return backward
 
-    def around_grad(original: Callable[..., Any]) -> Callable[..., Any]:
+    return wrap
+
+
+def _grad(session: Session) -> Wrap:
+    """`torch.autograd.grad`, by which some scripts train."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         inside = False
 
         def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -92,10 +119,4 @@ def hook_backward(session: Session, patches: Patches) -> None:
 
         return grad
 
-    patches.wrap(torch.Tensor, "backward", around_method)
-    patches.wrap(torch.autograd, "backward", around_backward)
-    patches.wrap(torch.autograd, "grad", around_grad)
-    for name in ("clip_grad_norm_", "clip_grad_value_"):
-        clip = around_clip(session, name)
-        patches.wrap(torch.nn.utils.clip_grad, name, clip)
-        patches.wrap(torch.nn.utils, name, clip)
+    return wrap
