@@ -377,3 +377,43 @@ def test_epochs_are_those_that_were_trained(script: WatchScript) -> None:
     assert run.facts.run.epochs == 5
     assert run.facts.run.steps_per_epoch == 8
     assert run.record.series("epoch").values.tolist() == [i // 8 for i in range(40)]
+
+
+def test_a_metric_beside_the_loss_is_no_evaluation(script: WatchScript) -> None:
+    run = script(
+        """
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for step in range(6):
+            x, y = torch.randn(30, 4), torch.randn(30, 1)
+            out = model(x)
+            loss = F.mse_loss(out, y)
+            metric = F.l1_loss(out, y).item()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    )
+    assert not run.record.series_like("loss/eval")
+
+
+def test_what_was_an_evaluation_may_be_trained_on_later(script: WatchScript) -> None:
+    run = script(
+        """
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        def error():
+            return F.mse_loss(model(torch.randn(30, 4)), torch.randn(30, 1))
+        for step in range(12):
+            F.l1_loss(model(torch.randn(30, 4)), torch.randn(30, 1)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            error()
+        for step in range(12):
+            error().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """
+    )
+    steps = run.record.series("loss/eval").steps
+    assert len(steps) >= 10 and steps[-1] <= 12

@@ -15,7 +15,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.numbers import Array
 from sickbay.observe.observer import JUMP, ForwardCall, LossCall, Observer, Site
-from sickbay.observe.places import USER, here, key_here, key_of, kind_of, user_frame
+from sickbay.observe.places import USER, key_here, key_of, kind_of, place_of, user_frame
 from sickbay.observe.predictions import Compared, compared
 from sickbay.observe.trained_on import Calls, Result, TrainedOn
 
@@ -139,12 +139,9 @@ class LossWatch(Observer):
             self._take(key, before)
             self._close_evaluations()
         if not call.grad:
-            self._evaluate(call, key, here())
-        elif self.trained_on.asks(key):
-            if call.output.is_cpu or self.session.sampled:
-                self.trained_on.note(key, call.output, self.model_training, self._result(call))
-        elif not self.trained_on.is_training(key, self.model_training):
-            self._evaluate(call, key, None)
+            self._evaluate(call, key)
+        elif not self.trained_on.is_training(key, self.model_training) and (call.output.is_cpu or self.session.sampled):
+            self.trained_on.note(key, call.input, call.output, self.model_training, self._result(call))
         if call.grad and self.session.at_forward and self.model_training:
             self._judge_training(call)
 
@@ -159,22 +156,22 @@ class LossWatch(Observer):
 
     def _take(self, key: Any, calls: Calls) -> None:
         """Losses that were computed with gradients on, and nothing was trained on them: a validation pass that forgot no_grad."""
-        if (evaluation := self._open(key, None)) is not None:
+        if (evaluation := self._open(key)) is not None:
             for result in calls.results:
                 self._add(evaluation, result)
 
-    def _evaluate(self, call: LossCall, key: Any, place: Place | None) -> None:
+    def _evaluate(self, call: LossCall, key: Any) -> None:
         if not call.output.is_cpu and not self.session.sampled:
             return  # no device sync outside sampled steps
-        if (evaluation := self._open(key, place)) is not None:
+        if (evaluation := self._open(key)) is not None:
             self._add(evaluation, self._result(call))
 
-    def _open(self, key: Any, place: Place | None) -> Evaluation | None:
+    def _open(self, key: Any) -> Evaluation | None:
         evaluation = self.evaluations.get(key)
         if evaluation is None:
             if len(self.evaluations) >= MOST_EVALUATIONS:
                 return None
-            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place, key[2])
+            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place_of(*key[0]) if key[0] else None, key[2])
         if evaluation not in self.open:
             self.open.append(evaluation)
         return evaluation

@@ -35,8 +35,8 @@ class Result(NamedTuple):
 class Calls:
     """What is known of the calls at one place until it is known what they are for."""
 
-    number: int | None
-    """Autograd's own number of the newest result; None if it has no graph."""
+    numbers: tuple[int, ...]
+    """Autograd's own numbers of the newest result and of what it was made from: a metric that is worked out beside the loss is no evaluation either."""
     training: bool
     """The model was in training mode."""
     passes: int = 0
@@ -52,28 +52,26 @@ class TrainedOn:
         """Whether the model was in training mode when something was trained on what is computed there; nothing for evaluations."""
         self.waiting: dict[Any, Calls] = {}
 
-    def asks(self, key: Any) -> bool:
-        """Nothing is known of this place yet."""
-        return key[0] not in self.known
-
     def is_training(self, key: Any, training: bool) -> bool:
-        """A line of training's, unless the model is in evaluation mode there now, which it was not when it trained."""
-        return training in self.known[key[0]]
+        """A line of training's, unless the model is in evaluation mode there now, which it was not when it trained. Of any other the next backward passes
+        are asked each time: what was an evaluation may be what the next phase trains on."""
+        return training in self.known.get(key[0], ())
 
-    def note(self, key: Any, output: torch.Tensor, training: bool, result: Result) -> None:
-        calls = self.waiting.setdefault(key, Calls(None, training))
-        calls.number, calls.training, calls.passes = _number(output.grad_fn), training, 0
+    def note(self, key: Any, made_from: torch.Tensor, output: torch.Tensor, training: bool, result: Result) -> None:
+        calls = self.waiting.setdefault(key, Calls((), training))
+        numbers = (_number(output.grad_fn), _number(made_from.grad_fn))
+        calls.numbers, calls.training, calls.passes = tuple(n for n in numbers if n is not None), training, 0
         calls.results.append(result)
 
     def backward_begins(self, loss: torch.Tensor) -> Iterator[tuple[Any, Calls]]:
         """What turns out to have been an evaluation."""
         if not self.waiting:
             return
-        numbers = [c.number for c in self.waiting.values() if c.number is not None]
+        numbers = [n for c in self.waiting.values() for n in c.numbers]
         behind = _behind(loss.grad_fn, min(numbers)) if numbers else set()
         for key, calls in [*self.waiting.items()]:
             calls.passes += 1
-            if calls.number in behind:
+            if not behind.isdisjoint(calls.numbers):
                 self.known.setdefault(key[0], set()).add(calls.training)
                 del self.waiting[key]
             elif key[0] in self.known or calls.passes >= PASSES or (not calls.training and any(True in modes for modes in self.known.values())):
