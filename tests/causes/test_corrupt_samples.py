@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sickbay.conclude import diagnose
-from sickbay.facts import Loader, Loss, LossSpike, Optimizer, Outlier, Spikes
+from sickbay.facts import Clipping, Loader, Loss, LossSpike, Optimizer, Outlier, Spikes
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
@@ -122,3 +122,14 @@ def test_it_explains_what_the_jumps_look_like() -> None:
 def test_rare_values_that_are_real_are_only_possible_where_gradients_do_not_feel_them() -> None:
     even = {"grad_norm": 1 + 0.1 * np.random.default_rng(2).random(300)}
     assert_suspects(run(far(30.0), series=even), "corrupt-samples", "possible")
+
+
+def test_a_tail_of_targets_under_clipping_is_only_possible() -> None:
+    values = (92.9, 167.1, 256.3, 120.4, 81.0)
+    claims = [
+        spike(step, i, Outlier(role="target", row=i, sample=i, columns=1, value=v, low=-0.3, high=2.9, ranges=60.0), samples=())
+        for i, (step, v) in enumerate(zip(STEPS, values, strict=True))
+    ]
+    assert assert_suspects(run(claims), "corrupt-samples").certainty == "likely"
+    clipped = diagnose(run(claims, clippings=[Clipping()]))
+    assert not any(c.cause == "corrupt-samples" and c.certainty != "possible" for c in clipped.causes)

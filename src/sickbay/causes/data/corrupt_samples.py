@@ -62,6 +62,7 @@ SMALL = 0.6
 """A batch of fewer rows than this share of the usual ones has a noisier mean."""
 SLIP = 50.0
 """Ranges beyond all others: a decimal point or unit that slipped puts values a hundred or a thousand times out, a sentinel (-999) is the same in every sample."""
+TAIL_VALUES = 3
 FELT = 1.5
 """Times the usual gradient norm. Losses that grow linearly (L1, Huber, log-cosh) pull no harder at a value the farther it is out."""
 FASTER = 1.5
@@ -103,7 +104,8 @@ def _examine(record: Record, known: Spikes, c: Curve, spikes: Sequence[LossSpike
         found = _same_outliers(known, spikes, outlying, again)
         yield hint(found.text, found.place, found.steps) if _borne(record, outlying) else found
     elif len(outlying) >= 2 and len(outlying) >= MOST * len(compared):
-        yield strong(
+        say = hint if _clipped_tail(record, outlying) else strong
+        yield say(
             f"the loss jumps at {_steps(outlying)} (to {_peak(outlying):.3g}; usual {_usual(outlying):.3g}), each time with a batch that holds a value far outside of all others: {_told(outlying)}",
             known.place,
             (outlying[0].step, outlying[-1].step),
@@ -134,6 +136,13 @@ def _borne(record: Record, outlying: Sequence[LossSpike]) -> bool:
     values = [o.value for o in by_sample.values()]
     ratio = _felt(record, outlying)
     return len(set(values)) == len(values) and max(o.ranges for o in by_sample.values()) < SLIP and ratio is not None and ratio < FELT
+
+
+def _clipped_tail(record: Record, outlying: Sequence[LossSpike]) -> bool:
+    """Rare large targets that are real (claims, prices), under clipping that bounds their pull: each is another value, as in a tail; a slip or a sentinel comes again."""
+    found = [o for s in outlying for o in s.outliers]
+    values = {o.value for o in found}
+    return bool(record.facts.clippings) and len(found) >= TAIL_VALUES and len(values) == len(found) and all(o.role == "target" for o in found)
 
 
 # -- which jumps count ----------------------------------------------------------------------------------------------
