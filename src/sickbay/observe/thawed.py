@@ -12,7 +12,8 @@ from sickbay.observe.registry import OptimizerEntry, ParameterEntry
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
-MOST = 2000
+MOST_PARAMETERS, MOST_OPTIMIZERS = 2000, 64
+"""A script may make a new optimizer for every batch."""
 
 
 class ThawWatch(Observer):
@@ -26,15 +27,16 @@ class ThawWatch(Observer):
         self.frozen: dict[int, list[ParameterEntry]] = {}
         """By optimizer: what needed no gradient when it first stepped."""
         self.last: dict[int, int] = {}
-        """By optimizer: its steps when it was last seen to step."""
+        """By optimizer: the step of the run at which it was last seen to step."""
 
     def step_ends(self, optimizer: torch.optim.Optimizer) -> None:
         entry = self.session.registry.optimizer(optimizer)
         if entry.index not in self.frozen:
-            self.frozen[entry.index] = [e for e in self.session.registry.parameters.values() if (t := e.ref()) is not None and not t.requires_grad][
-                :MOST
-            ]
-        if self.frozen[entry.index] and self.session.sampled:
+            if len(self.frozen) >= MOST_OPTIMIZERS:
+                return
+            known = self.session.registry.parameters.values()
+            self.frozen[entry.index] = [e for e in known if (t := e.ref()) is not None and not t.requires_grad][:MOST_PARAMETERS]
+        if self.frozen[entry.index] and self.session.at_update:
             self._look(entry)
         self.last[entry.index] = self.session.step
 

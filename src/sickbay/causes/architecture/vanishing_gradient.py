@@ -112,17 +112,14 @@ def _plain(record: Record, layer: str | None) -> Place:
 def _block(record: Record) -> tuple[Source, ast.Return, str] | None:
     """The `return` of the forward method that the most activations stand in, if it is gone through several times and takes one thing: a block without a way around it."""
     lines = Counter((p.file, p.line) for loss in record.facts.losses for op in loss.activations if (p := op.place) is not None)
-    for (file, line), times in lines.most_common(1):
-        source = source_at(record, Place(file, line))
-        statement = source.statement(line) if source is not None else None
-        if source is None or statement is None or times < SEVERAL:
-            return None
-        function = source.function(statement)
-        ends = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
-        if not isinstance(function, ast.FunctionDef) or function.name != "forward" or len(function.args.args) != 2 or len(ends) != 1:
-            return None
-        return source, ends[0], function.args.args[1].arg
-    return None
+    (file, line), times = lines.most_common(1)[0] if lines else ((None, None), 0)
+    source = source_at(record, Place(file, line)) if times >= SEVERAL else None
+    statement = source.statement(line) if source is not None else None
+    function = source.function(statement) if source is not None and statement is not None else None
+    if source is None or not isinstance(function, ast.FunctionDef) or function.name != "forward" or len(function.args.args) != 2:
+        return None
+    ends = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return (source, ends[0], function.args.args[1].arg) if len(ends) == 1 else None
 
 
 def _straight_on(record: Record, activation: Place) -> tuple[Source, ast.Assign, str] | None:

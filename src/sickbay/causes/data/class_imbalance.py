@@ -84,8 +84,8 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
         if predicted is None:
             continue
         others = 1 - predicted[common]
+        where = "validation" if family.endswith("eval") else "training"
         if others < NEVER * rare:
-            where = "validation" if family.endswith("eval") else "training"
             yield strong(
                 f"class {common} has {100 * share[common]:.0f} % of the {noun} and {100 * predicted[common]:.1f} % of the predictions at the end ({where}); "
                 f"the others have {100 * rare:.1f} % of the {noun} and {100 * others:.2g} % of the predictions",
@@ -97,7 +97,6 @@ def class_imbalance(record: Record, signs: Signs) -> Iterator[Evidence]:
         elif lost := [
             k for k in range(len(share)) if k != common and noun == "labels" and share[k] >= MARGIN and predicted[k] < NEVER_ONE * share[k]
         ]:
-            where = "validation" if family.endswith("eval") else "training"
             yield strong(
                 f"class {common} has {100 * share[common]:.0f} % of the {noun}; class {listed([str(k) for k in lost])}, with {100 * share[lost].sum():.1f} %, has "
                 f"{100 * predicted[lost].sum():.2g} % of the predictions at the end ({where})",
