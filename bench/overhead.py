@@ -106,7 +106,8 @@ def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: floa
 
 def _by_window(ratios: list[float]) -> list[float]:
     """Means over as many steps as numbers may wait for their arithmetic, so that none of it escapes a median."""
-    return [statistics.mean(ratios[i : i + WINDOW]) for i in range(0, len(ratios) - WINDOW + 1, WINDOW)] or [statistics.mean(ratios)] * bool(ratios)
+    starts = range(0, len(ratios) - WINDOW + 1, WINDOW) if len(ratios) > WINDOW else range(min(len(ratios), 1))
+    return [statistics.mean(ratios[i : i + WINDOW]) for i in starts]
 
 
 def peers(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:

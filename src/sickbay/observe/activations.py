@@ -15,6 +15,7 @@ from sickbay.facts import HISTOGRAM_BINS
 from sickbay.observe.numbers import Array, Blocks, join, rows
 from sickbay.observe.observer import Observer
 from sickbay.observe.places import place_of
+from sickbay.observe.scratch import Scratch
 from sickbay.observe.trace import Node
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _LAYERS = frozenset(
 _FUNCTIONS = frozenset("relu relu6 leaky_relu elu selu gelu silu mish sigmoid tanh softplus hardtanh hardsigmoid hardswish prelu".split())
 ROWS, UNITS = 32, 128
 """A block is at most this many rows (samples, positions) of at most this many units."""
+MOST_NUMBERS = 36 * UNITS
+"""...or 6 x 6 rows of a sequence of vectors, 4 x 3 x 3 of a picture."""
 STRETCH = 16
 WINDOW = 16
 """Sampled steps over which a unit must stay silent to be called dead: up to 512 rows."""
@@ -91,6 +94,7 @@ class ActivationWatch(Observer):
         self.waiting: list[Look] = []
         self.sites: dict[str, Site] = {}
         self.last_layer: str = ""
+        self.scratch = Scratch(MOST_SITES * MOST_NUMBERS)
         session.on_output.append(self.passed)
         session.wanted_outputs = _FUNCTIONS | _LAYERS
 
@@ -99,7 +103,7 @@ class ActivationWatch(Observer):
         if not interesting or not node.grad or len(self.taken) >= MOST_SITES or not output.is_floating_point() or output.dim() < 2:
             return
         name = self._name(node)
-        if name not in self.taken and (block := _block(output, node.name)) is not None:
+        if name not in self.taken and (block := _block(output, node.name, self.scratch)) is not None:
             self.taken[name] = (node.name, block)
 
     def _name(self, node: Node) -> str:
@@ -130,6 +134,7 @@ class ActivationWatch(Observer):
             self.waiting.append(look)
             session.waiting_bytes += look.joined.nbytes
             self.taken = {}
+            self.scratch.clear()
             self.last_layer = ""
             session.sample_seconds += session.clock() - started
 
@@ -173,7 +178,7 @@ class ActivationWatch(Observer):
             self.session.writer.frames("activation_saturated", steps, tuple(saturated), np.column_stack(list(saturated.values())))
 
 
-def _block(x: torch.Tensor, op: str) -> torch.Tensor | None:
+def _block(x: torch.Tensor, op: str, scratch: Scratch) -> torch.Tensor | None:
     """At most about ROWS x UNITS of an output, units last: channels of a picture or sequence, features of everything else.
 
     One view and one copy, whatever the shape: each further call on a step costs more than the arithmetic on it.
@@ -181,7 +186,7 @@ def _block(x: torch.Tensor, op: str) -> torch.Tensor | None:
     if x.layout != torch.strided or not x.numel():
         return None
     sizes, strides, last = _cut(tuple(x.shape), x.stride(), x.dim() >= 4 or op.startswith("conv"))
-    return x.detach().as_strided(sizes, strides).clone(memory_format=torch.contiguous_format).view(-1, last)
+    return scratch.copy(x.detach().as_strided(sizes, strides)).view(-1, last)
 
 
 @lru_cache(maxsize=4 * MOST_SITES)

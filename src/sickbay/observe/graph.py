@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
+HELD_BYTES = 2**20
+"""A loss of which more than one backward pass is made in a step is read each time; predictions larger than that are read once. Else what
+the script itself has let go of (the logits of a language model) would take memory all through backward, when it is scarcest."""
 
 
 class GraphWatch(Observer):
@@ -114,6 +117,7 @@ class GraphWatch(Observer):
                 for read in readers():
                     read(reading)
                 site.reads += 1
+                self.calls = [c for c in self.calls if c.input.nbytes <= HELD_BYTES]
                 took = self.session.clock() - started
                 self.session.sample_seconds += took
                 self.session.structure_seconds += took

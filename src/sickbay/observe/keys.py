@@ -14,6 +14,8 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 def some_columns(x: torch.Tensor) -> Array:
     """At most COLUMNS evenly spread numbers of each row."""
+    if not x.numel():  # a mask that leaves nothing of a batch
+        return np.zeros((len(x), 0), np.float32)
     flat = x.detach().reshape(len(x), -1)
     step = -(-flat.shape[1] // COLUMNS)
     values = flat[:, ::step]

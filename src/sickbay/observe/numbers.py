@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
+from sickbay.observe.scratch import PAGES_FROM, pages
 
 Array = NDArray[Any]
 HISTOGRAM_SAMPLE = 1024
@@ -82,7 +83,10 @@ def join(blocks: list[torch.Tensor]) -> torch.Tensor:
     flat = [b if b.dim() == 1 else b.reshape(-1) for b in blocks]
     if any(b.dtype != torch.float32 for b in flat):
         flat = [b.float() for b in flat]
-    return torch.cat(flat) if flat else torch.empty(0)
+    if not flat:
+        return torch.empty(0)
+    size = sum(len(b) for b in flat)
+    return torch.cat(flat, out=pages(size)) if size >= PAGES_FROM and flat[0].is_cpu else torch.cat(flat)
 
 
 def rows(joined: list[torch.Tensor]) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sickbay.observe.numbers import Array
+from sickbay.observe.scratch import cleared
 
 CAPACITY = 3000
 """All of a small data set; with WIDTH numbers each, 3 MB. A probe on so many rows takes about a second."""
@@ -81,6 +82,6 @@ class Reservoir:
 
 
 def _grown(values: Array, size: int) -> Array:
-    more = np.zeros((size, *values.shape[1:]), values.dtype)
+    more = cleared((size, *values.shape[1:]), values.dtype)
     more[: len(values)] = values
     return more
