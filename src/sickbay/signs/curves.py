@@ -17,6 +17,8 @@ from sickbay.nouns import Series
 
 Values = NDArray[np.float64]
 
+HUGE = 1e100
+"""What is beyond it counts as infinite: its squares overflow, and no run comes back from there."""
 MAD_TO_SIGMA = 1.4826
 MEDIAN_ERROR = 1.25
 """The standard error of a median is 1.25 times that of a mean (normal noise)."""
@@ -48,7 +50,7 @@ class Level:
 
 
 def curve(series: Series) -> Curve:
-    finite = np.isfinite(series.values)
+    finite = np.abs(series.values) < HUGE  # neither NaN nor infinite
     bad = np.flatnonzero(~finite)
     values = series.values[finite]
     first = int(series.steps[bad[0]]) if len(bad) else None

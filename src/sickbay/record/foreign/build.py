@@ -23,6 +23,8 @@ OTHER = "column/"
 MOST_OTHERS = 64
 SOLVED = 0.99
 """Of the answers: with fewer right ones no loss is exactly 0."""
+HUGE = 1e100
+"""Larger numbers count as infinite: no single precision reaches them, and their squares are beyond any."""
 MOST_VALUES = 50_000
 """A longer series is thinned to every other value, as often as needed; the highest of each stretch and what is not finite stay."""
 
@@ -101,7 +103,8 @@ def _series(sheet: Sheet, choice: Choice, stretch: Stretch, name: str, columns: 
     for other in columns[1:]:
         others, more = sheet.columns[other].arrays()
         both, at, there = np.intersect1d(rows, others, return_indices=True)
-        rows, values = both, values[at] + more[there]
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows, values = both, values[at] + more[there]
     inside = (rows >= stretch.first) & (rows < stretch.last)
     if not inside.all():
         rows, values = rows[inside], values[inside]
@@ -127,7 +130,8 @@ def _increasing(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]
 
 def _thinned(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Series:
     places, values = _fewer(np.arange(len(steps)), values)
-    return Series(name, steps[places], values)
+    beyond = np.abs(values) > HUGE
+    return Series(name, steps[places], np.where(beyond, np.copysign(np.inf, values), values) if beyond.any() else values)
 
 
 def _fewer(rows: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

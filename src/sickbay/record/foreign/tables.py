@@ -34,9 +34,10 @@ PREAMBLE = 60
 ODD = 2
 """Lines that are no rows may stand between the header and the first row: a remark, the mark of a merge (`<<<<<<< HEAD`)."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
-WIDE = re.compile(r"\s{2,}")
+WIDE = re.compile(r"\t|\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
 KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
+POINT, COMMA, THOUSANDS = re.compile(r"\d\.\d"), re.compile(r"\d,\d"), re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def header(text: str) -> Header | None:
         for separator in SEPARATORS:
             below = next((x for x in after if separator in x), "") if separator != " " else next(iter(after), "")
             names, cells = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator), split(below, separator)
-            if separator == " " and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
+            if separator in " \t" and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
                 names = wide
             if len(names) >= 2 and _is_header(names, line) and _fits(names, cells, below):
                 return Header(_unique(names), separator, i)
@@ -78,7 +79,7 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def _is_header(names: Sequence[str], line: str) -> bool:
-    if NAMED_VALUE.search(line) or any(parse(n) is not None for n in names if n):
+    if NAMED_VALUE.search(line) or any(parse(n.replace(",", ".")) is not None for n in names if n):
         return False
     kinds = {meaning(n.split(" - ")[-1]).kind for n in names}
     return bool(KNOWN & kinds) or bool(networks(names)) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
@@ -130,6 +131,8 @@ class Reader:
         self.silent: dict[str, int] = {}
         """Columns without any number, with how many blocks they were tried in."""
         self.sorter = Sorter.of(found.names)
+        self.comma: bool | None = None
+        """Whether a comma stands before decimals (where it does not part the cells); None as long as no number has shown it."""
         self.ended = False
         """Below the header of a table about something else."""
 
@@ -218,6 +221,10 @@ class Reader:
             rows = [fixed for row in rows if (fixed := self._fitted(row, width)) is not None]
         if not rows:
             return
+        if self.comma is None and self.separator != ",":  # "0,95" in a table without any "0.95"
+            cells = [cell for row in rows for cell in row]
+            pointed, with_comma = any(map(POINT.search, cells)), any(map(COMMA.search, cells))
+            self.comma = with_comma and not pointed if pointed or with_comma else None
         columns: Columns = {}
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
             if self.silent.get(name, 0) >= 2 or name.endswith(EXTREMES):
@@ -228,6 +235,10 @@ class Reader:
             elif name not in self.sheet.columns:
                 self.silent[name] = self.silent.get(name, 0) + 1
         self.sheet.block(self.sorter.sorted(columns, rows) if self.sorter is not None else columns, len(rows))
+
+    def _plain(self, cell: str) -> str:
+        """A number with its commas taken away, or made points."""
+        return cell.replace(",", ".") if self.comma else cell.replace(",", "") if THOUSANDS.match(cell) else cell
 
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
@@ -245,9 +256,8 @@ class Reader:
         except ValueError:
             pass
         places, values = [], []
-        comma = self.separator == ";"
         for i, cell in enumerate(cells):
-            if cell and (value := parse(cell.replace(",", ".") if comma else cell)) is not None:
+            if cell and (value := parse(self._plain(cell) if "," in cell else cell)) is not None:
                 places.append(i)
                 values.append(value)
         return places, values
