@@ -57,7 +57,8 @@ def _logged(record: Record) -> Iterator[Sign]:
     for c, _ in judged_losses(record) if rates else ():
         classes = _one_answer(record) or _classes(c)
         right = max(float(np.mean(r[-max(3, len(r) // 3) :])) for r in rates)
-        if classes and len(c) >= FEW and end(c).value > KEPT * math.log(classes) and right * classes < (BETTER if classes > 2 else TWO_CLASSES):
+        near = bool(classes) and KEPT * math.log(classes) < end(c).value < FAR * math.log(classes)
+        if near and len(c) >= FEW and right * classes < (BETTER if classes > 2 else TWO_CLASSES):
             yield Sign(
                 name="chance-level",
                 where=c.name,

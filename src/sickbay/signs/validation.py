@@ -56,7 +56,9 @@ def comparisons(record: Record) -> Iterator[Comparison]:
             continue
         own, other = _shifted(c, shift), _shifted(train, shift)
         first, untrained = float(own.values[0]), _untrained(other) if logged else start(other).value
-        yield Comparison(own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift)
+        yield Comparison(
+            own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift
+        )
 
 
 def _untrained(train: Curve) -> float:

@@ -21,8 +21,11 @@ from sickbay.record.reader import Record
 __all__ = ["parse_map", "read_log", "read_logs"]
 
 
-def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) -> list[Record]:
-    """The runs of all these files and folders, the last one last. Raises `LogError` if there is none."""
+def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None, left_out: list[LogError] | None = None) -> list[Record]:
+    """The runs of all these files and folders, the last one last. Raises `LogError` if there is none.
+
+    Why a file that was named beside others could not be read is added to `left_out`; what else lies in a folder need not be a log.
+    """
     found: list[Record] = []
     refused: list[LogError] = []
     for path in paths:
@@ -34,6 +37,8 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) ->
                 if not several:
                     raise
                 refused.append(e)
+                if left_out is not None and not path.is_dir():
+                    left_out.append(e)
     if not found:
         named = ", ".join(map(str, paths))
         raise LogError(

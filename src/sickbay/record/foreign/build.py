@@ -61,7 +61,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
             found = _begun_only(found, columns, notes)
         if len(found):
             series[name] = found
-            taken.append(Taken(series=name, columns=columns))
+            taken.append(Taken(series=name, columns=tuple(sheet.called.get(c, c) for c in columns)))
     _errors_for_losses(series, taken, notes)
     _entropies_for_perplexities(series, taken, notes)
     used = {c for columns in choice.series.values() for c in columns} | {choice.step, choice.epoch}

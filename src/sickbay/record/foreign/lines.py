@@ -26,6 +26,7 @@ from sickbay.record.foreign.patterns import (
     NUMBERED,
     PAIR,
     PAIRED,
+    PERCENT,
     POSSESSIVE,
     RATE,
     RESULTS,
@@ -129,10 +130,10 @@ def _understand(line: str, heading: str) -> Plan:
 
 
 def _bar(line: str) -> tuple[Span, Span | None] | None:
-    if (found := BAR.search(line)) is not None:
-        return (found.span(3), None) if found[3] else (found.span(1), found.span(2))
-    found = COUNTER.match(line) or CLOSED.match(line)
-    return (found.span(1), found.span(2)) if found is not None else None
+    if (found := BAR.search(line) or COUNTER.match(line) or CLOSED.match(line)) is not None:
+        return found.span(1), found.span(2)
+    found = PERCENT.search(line)
+    return (found.span(1), None) if found is not None else None
 
 
 def _summands(line: str, span: Span) -> dict[str, Span]:

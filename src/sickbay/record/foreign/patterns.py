@@ -31,7 +31,8 @@ PAIRED = re.compile(r"^\s{0,9}\[\s{0,9}(\d{1,9})\s{0,9},\s{0,9}(\d{1,12})\s{0,9}
 """`[2,  4000] loss: 1.8`: epoch and step."""
 LEADING = re.compile(r"^\s{0,9}(\d{1,12}):\s{1,9}(?=[A-Za-z])")
 """`12:  learn: 0.31  test: 0.33`: a step before its numbers."""
-BAR = re.compile(r"(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}(?:\[|━)|(\d{1,3})%\|")
+BAR = re.compile(r"(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}(?:\[|━)")
+PERCENT = re.compile(r"(\d{1,3})%\|")
 COUNTER = re.compile(r"^[\s#]{0,9}(\d{1,12})/(\d{1,12}) - ")
 """`1875/1875 - 5s - loss: 0.3 - accuracy: 0.9`: a bar of Keras' that is not drawn."""
 CLOSED = re.compile(r"^\s{0,9}\[[=>. ]{3,200}\].{1,400}\s(\d{1,12})/(\d{1,12})\s{0,9}$")

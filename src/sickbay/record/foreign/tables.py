@@ -52,8 +52,8 @@ def matches(source: Source) -> bool:
 
 
 def header(text: str) -> Header | None:
-    """The line that names the columns, if the lines after it hold as many numbers."""
-    lines = text.split("\n")[: PREAMBLE + 2]
+    """The line that names the columns, if the lines after it hold as many numbers. One that names something of a curve goes before `Parameter, Value`."""
+    lines, plain = text.split("\n")[: PREAMBLE + 2], None
     for i, line in enumerate(lines[:PREAMBLE]):
         after = [x for x in lines[i + 1 :] if x.strip(" |-:\t\r")][: ODD + 1]
         for separator in SEPARATORS:
@@ -62,8 +62,10 @@ def header(text: str) -> Header | None:
             if separator in " \t" and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
                 names = wide
             if len(names) >= 2 and _is_header(names, line) and _fits(names, cells, below):
-                return Header(_unique(names), separator, i)
-    return None
+                if _is_curve(names):
+                    return Header(_unique(names), separator, i)
+                plain = plain or Header(_unique(names), separator, i)
+    return plain
 
 
 def split(line: str, separator: str) -> list[str]:
@@ -82,7 +84,11 @@ def _is_header(names: Sequence[str], line: str) -> bool:
     if NAMED_VALUE.search(line) or any(parse(n.replace(",", ".")) is not None for n in names if n):
         return False
     kinds = {meaning(n.split(" - ")[-1]).kind for n in names}
-    return bool(KNOWN & kinds) or bool(networks(names)) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+    return _is_curve(names) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+
+
+def _is_curve(names: Sequence[str]) -> bool:
+    return bool(KNOWN & {meaning(n.split(" - ")[-1]).kind for n in names}) or bool(networks(names))
 
 
 def _fits(names: Sequence[str], cells: Sequence[str], line: str) -> bool:
@@ -242,8 +248,7 @@ class Reader:
 
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
-        if len(row) == 1 and width > 2:
-            self.broken += 1
+        if len(row) == 1 and width > 2:  # text around a table, or a line of which hardly anything was written
             return None
         if len(row) != width and not (len(row) == width + 1 and not row[-1].strip()):
             self.broken += 1
