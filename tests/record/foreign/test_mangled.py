@@ -7,7 +7,6 @@ import time
 from functools import cache
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -228,8 +228,8 @@ class Reader:
         if not rows:
             return
         if self.comma is None and self.separator != ",":  # "0,95" in a table without any "0.95"
-            cells = [cell for row in rows for cell in row]
-            pointed, with_comma = any(map(POINT.search, cells)), any(map(COMMA.search, cells))
+            all_cells = [cell for row in rows for cell in row]
+            pointed, with_comma = any(map(POINT.search, all_cells)), any(map(COMMA.search, all_cells))
             self.comma = with_comma and not pointed if pointed or with_comma else None
         columns: Columns = {}
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
