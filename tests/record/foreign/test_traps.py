@@ -381,6 +381,13 @@ def test_a_first_evaluation_before_any_training_loss(tmp_path: Path) -> None:
     assert diagnose(read_text(hf(sorted(rows, key=lambda r: r["step"])), tmp_path)[0]).shapes[0] == "overfitting"
 
 
+def test_lists_whose_names_mean_nothing_can_be_mapped(tmp_path: Path) -> None:
+    text = json.dumps({"Quantum": falling(12), "Classical": falling(12, 3.0)})
+    with pytest.raises(LogError, match="'Quantum', 'Classical'"):
+        read_text(text, tmp_path)
+    assert train_of(read_text(text, tmp_path, loss="Classical")[0]) == falling(12, 3.0)
+
+
 def test_columns_whose_names_mean_nothing_are_mapped_by_these_names(tmp_path: Path) -> None:
     text = table(["a", "b"], [[i, v] for i, v in enumerate(falling(12))])
     record = read_text(text, tmp_path)[0]
