@@ -388,6 +388,12 @@ def test_lists_whose_names_mean_nothing_can_be_mapped(tmp_path: Path) -> None:
     assert train_of(read_text(text, tmp_path, loss="Classical")[0]) == falling(12, 3.0)
 
 
+def test_a_result_in_the_prose_around_a_log_is_no_value_of_its_curve(tmp_path: Path) -> None:
+    lines = [f"step:{250 * i}/1600 val_loss:{v:.4f} step_avg:268ms" for i, v in enumerate(falling(8, 4.6, 3.3))]
+    text = "\n".join(["**Result:** val_loss=**3.2769** @ 1600.", "```", *lines, "```", "val_loss=**9.9** is what another run ended with."])
+    assert list(read_text(text, tmp_path)[0].series("loss/eval").values) == [round(v, 4) for v in falling(8, 4.6, 3.3)]
+
+
 def test_columns_whose_names_mean_nothing_are_mapped_by_these_names(tmp_path: Path) -> None:
     text = table(["a", "b"], [[i, v] for i, v in enumerate(falling(12))])
     record = read_text(text, tmp_path)[0]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from sickbay.errors import LogError
 from sickbay.record.foreign import mlflow, numbered, tensorboard
 from sickbay.record.foreign.build import records
@@ -50,7 +52,8 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None, le
 
 def read_log(path: Path, wanted: Mapping[str, str] | None = None) -> list[Record]:
     """The runs of one log: a file, or a folder that is one log as a whole (an MLflow run, a folder of event files or of one file for each epoch)."""
-    return list(_read(path, wanted or {}))
+    with np.errstate(over="ignore", invalid="ignore"):  # a log may hold any number; those beyond all bounds become infinite
+        return list(_read(path, wanted or {}))
 
 
 def _read(path: Path, wanted: Mapping[str, str]) -> Iterator[Record]:

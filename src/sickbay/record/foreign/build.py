@@ -103,8 +103,7 @@ def _series(sheet: Sheet, choice: Choice, stretch: Stretch, name: str, columns: 
     for other in columns[1:]:
         others, more = sheet.columns[other].arrays()
         both, at, there = np.intersect1d(rows, others, return_indices=True)
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows, values = both, values[at] + more[there]
+        rows, values = both, values[at] + more[there]
     inside = (rows >= stretch.first) & (rows < stretch.last)
     if not inside.all():
         rows, values = rows[inside], values[inside]

@@ -28,6 +28,8 @@ LONGEST = 2000
 ENOUGH_ROUNDS = 5
 """With so many finished bars the values in between are left out."""
 MOST_PLANS = 20_000
+HARDLY = 0.25
+"""Of the values of a name: more of them are no exceptions."""
 ALIKE = str.maketrans("123456789", "000000000")
 
 
@@ -52,7 +54,20 @@ def read(source: Source) -> Sheet:
                 if unfinished:
                     drawn.row(cells)
     full, whole = (max((len(c) for n, c in sheet.columns.items() if meaning(n).kind == "loss"), default=0) for sheet in (done, drawn))
-    return drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done
+    return _placed(drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done)
+
+
+def _placed(sheet: Sheet) -> Sheet:
+    """Where lines say their step and no epoch is told, the few that say none repeat a number of the curve: a best value, the result in the prose around it."""
+    if "step" not in sheet.columns or "epoch" in sheet.columns or sheet.thinned:
+        return sheet
+    placed = sheet.columns["step"].arrays()[0]
+    for column in sheet.columns.values():
+        if len(column) != len(placed):
+            known = np.isin(column.arrays()[0], placed)
+            if 0 < len(column) - known.sum() <= HARDLY * len(column):
+                column.keep(known)
+    return sheet
 
 
 def _copy(sheet: Sheet) -> Sheet:
