@@ -186,6 +186,12 @@ def test_a_loss_and_an_accuracy_of_guessing(tmp_path: Path) -> None:
     assert judged(tmp_path, train_loss=creeping, val_acc=np.linspace(0.1, 0.25, 40)).shapes[0] != "flat-not-learning"
 
 
+def test_a_gap_between_losses_near_zero_is_confidence(tmp_path: Path) -> None:
+    train, val = np.geomspace(0.04, 1e-5, 14), np.concatenate([[0.0059], np.full(13, 0.0048)])
+    assert judged(tmp_path, train_loss=train, val_loss=val, val_acc=np.full(14, 0.9995)).shapes[0] == "healthy"
+    assert judged(tmp_path, train_loss=train, val_loss=val, val_acc=np.full(14, 0.9)).shapes[0] == "overfitting"
+
+
 def test_the_same_answer_to_everything(tmp_path: Path) -> None:
     falls = np.linspace(2.02, 1.76, 12)
     assert judged(tmp_path, train_loss=falls, train_acc=np.full(12, 0.21), val_acc=np.full(12, 0.2)).shapes[0] == "flat-not-learning"
