@@ -394,6 +394,12 @@ def test_a_result_in_the_prose_around_a_log_is_no_value_of_its_curve(tmp_path: P
     assert list(read_text(text, tmp_path)[0].series("loss/eval").values) == [round(v, 4) for v in falling(8, 4.6, 3.3)]
 
 
+def test_a_printed_configuration_is_no_place_in_a_run(tmp_path: Path) -> None:
+    text = "{'epochs': 100, 'batch': 16, 'steps': 500, 'lr': 0.001}\n" + "\n".join(f"{{'loss': {v}, 'step': {10 * i}}}" for i, v in enumerate(falling(12)))
+    record = read_text(text, tmp_path)[0]
+    assert list(record.series("loss/train").steps) == [10 * i for i in range(12)] and not len(record.series("epoch"))
+
+
 def test_columns_whose_names_mean_nothing_are_mapped_by_these_names(tmp_path: Path) -> None:
     text = table(["a", "b"], [[i, v] for i, v in enumerate(falling(12))])
     record = read_text(text, tmp_path)[0]

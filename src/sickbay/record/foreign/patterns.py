@@ -15,11 +15,11 @@ STAMP = re.compile(
 )
 """Dates, times, source lines (`train.py:31`) and glog's marks: none of their numbers is a measurement."""
 EPOCH = re.compile(
-    r"\b(?:epochs?|ep)\b\.?[\s:#=\[(\"']{0,9}(\d{1,12}(?:\.\d{1,12})?)\s{0,9}(?:/|of)?\s{0,9}\d{0,12}[\])]?(?:\s{0,9}\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}(\d{1,12})[^\]]{0,30}\])?",
+    r"\b(?:epochs?|ep)\b(?:(?<!s)[\"'])?\.?[\s:#=\[(]{0,9}[\"']?(\d{1,12}(?:\.\d{1,12})?)\s{0,9}(?:/|of)?\s{0,9}\d{0,12}[\])]?(?:\s{0,9}\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}(\d{1,12})[^\]]{0,30}\])?",
     re.IGNORECASE,
 )
 STEP = re.compile(
-    r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b[\s:#=\[(\"']{0,9}(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
+    r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b(?:(?<![sh])[\"'])?[\s:#=\[(]{0,9}[\"']?(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
     re.IGNORECASE,
 )
 COUNTED = re.compile(
