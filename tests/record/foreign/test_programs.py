@@ -60,6 +60,7 @@ PROGRAMS: dict[str, Callable[[int], str]] = {
         + f"{1000 * e:<10}[{train(e) - 0.01:.8e}, 5.0e-03, 5.0e-03]    [{val(e) - 0.01:.8e}, 1.0e-02]    []"
         + f"\n\nBest model at step 11000:\n  train loss: {train(e)}" * (e == 11)
     ),
+    "names as DeepXDE's over plain numbers": lambda e: "Step      Train loss    Test loss\n" * (e == 0) + f"{1000 * e:<10}{train(e):<14}{val(e)}",
     "numbers in Markdown": lambda e: f"  - **Step {250 * e} (a remark):** Train Loss `{train(e)}` | Val Loss **{val(e)}** *(another)*",
     "decimal commas": lambda e: (
         "| Metrica | Valor final |\n|---|---|\n| Loss | 0,3767 |\n\n| Training Loss | Epoch | Step | Validation Loss |\n|:---:|:---:|:---:|:---:|\n"

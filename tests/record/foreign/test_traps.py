@@ -395,7 +395,9 @@ def test_a_result_in_the_prose_around_a_log_is_no_value_of_its_curve(tmp_path: P
 
 
 def test_a_printed_configuration_is_no_place_in_a_run(tmp_path: Path) -> None:
-    text = "{'epochs': 100, 'batch': 16, 'steps': 500, 'lr': 0.001}\n" + "\n".join(f"{{'loss': {v}, 'step': {10 * i}}}" for i, v in enumerate(falling(12)))
+    text = "{'epochs': 100, 'batch': 16, 'steps': 500, 'lr': 0.001}\n" + "\n".join(
+        f"{{'loss': {v}, 'step': {10 * i}}}" for i, v in enumerate(falling(12))
+    )
     record = read_text(text, tmp_path)[0]
     assert list(record.series("loss/train").steps) == [10 * i for i in range(12)] and not len(record.series("epoch"))
 

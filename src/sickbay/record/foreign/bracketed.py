@@ -14,11 +14,11 @@ from sickbay.record.foreign.source import Source
 
 FORMAT = "DeepXDE log"
 HEADER = re.compile(r"^\s{0,9}Step\s{1,80}Train loss\s{1,400}Test loss\b", re.MULTILINE)
-ROW = re.compile(r"^\s{0,9}(\d{1,12})\s{1,20}\[([^\[\]]{1,2000})\]\s{1,20}\[([^\[\]]{1,2000})\]")
+ROW = re.compile(r"^\s{0,9}(\d{1,12})\s{1,20}\[([^\[\]]{1,2000})\]\s{1,20}\[([^\[\]]{1,2000})\]", re.MULTILINE)
 
 
 def matches(source: Source) -> bool:
-    return HEADER.search(source.text) is not None
+    return HEADER.search(source.text) is not None and ROW.search(source.text) is not None
 
 
 def read(source: Source) -> Sheet:
