@@ -64,6 +64,20 @@ def test_earlier_runs_stand_under_earlier(overfits: Path, tmp_path: Path) -> Non
     assert "earlier: " in result.output
 
 
+def test_of_several_files_those_that_are_no_logs_are_named(overfits: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(table(["epoch", "loss"], [[i, math.exp(-i / 9) + 0.1] for i in range(30)]))
+    (tmp_path / "model.bin").write_bytes(bytes(range(256)) * 40)
+    result = run(overfits, other, tmp_path / "model.bin")
+    assert result.exit_code == 0 and "also: " in result.output and "earlier: " not in result.output
+    assert "left out: " in result.output and "model.bin" in result.output
+
+
+def test_a_pattern_that_matches_nothing(tmp_path: Path) -> None:
+    result = run(tmp_path / "no*.csv")
+    assert result.exit_code == 2 and "no file matches" in result.output
+
+
 def test_a_run_that_has_only_just_begun_is_not_judged_first(overfits: Path, tmp_path: Path) -> None:
     overfits.write_text(overfits.read_text() + "0,1.0,1.0\n1,0.9,0.9\n")
     run(overfits, "--json", tmp_path / "out.json")

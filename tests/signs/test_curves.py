@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sickbay.nouns import Series
-from sickbay.signs.curves import Curve, blocks, curve, end, fall, fell, lag_one, noise, running_median, smooth, start, trend_share
+from sickbay.signs.curves import HUGE, Curve, blocks, curve, drift, end, fall, fell, lag_one, noise, running_median, smooth, start, trend_share
 
 finite = st.floats(-1e6, 1e6)
 values = arrays(np.float64, st.integers(3, 80), elements=finite)
@@ -56,7 +58,7 @@ def test_running_median_looks_only_back(data: np.ndarray, width: int) -> None:
 def test_a_curve_keeps_the_finite_values_and_remembers_the_first_other_one(data: np.ndarray) -> None:
     c = of(data)
     assert len(c) + c.nonfinite == len(data)
-    bad = np.flatnonzero(~np.isfinite(data))
+    bad = np.flatnonzero(~(np.abs(data) <= HUGE))
     assert c.first_nonfinite == (bad[0] if len(bad) else None)
 
 
@@ -95,3 +97,8 @@ def test_lag_one_tells_swings_from_noise_from_drift() -> None:
     assert lag_one(np.tile([1.0, 2.0], 50)) < -0.9
     assert abs(lag_one(rng().normal(0, 1, 500))) < 0.2
     assert lag_one(np.sin(np.linspace(0, 60, 500))) > 0.5
+
+
+def test_nothing_has_no_stretches_and_no_drift() -> None:
+    assert len(blocks(np.empty(0), 20)) == 0
+    assert drift(np.empty(0), 1.0) == (0.0, math.inf)

@@ -81,8 +81,8 @@ def of_curves(record: Record, signs: Signs) -> str:
     if sign is None and (turned := turned_alone(record)) is not None:
         best = int(np.argmin(turned.values))
         return (
-            f"validation loss rises from {turned.values[best]:.4g} at step {turned.steps[best]} to {end(turned).value:.4g}, as it does when a model overfits; "
-            "the log has no training loss, which would tell that from divergence"
+            f"validation loss rises from {turned.values[best]:.4g} at step {turned.steps[best]} to {turned.values[-1]:.4g}, as it does when a model overfits; "
+            "the log has no training loss beside it, which would tell that from divergence"
         )
     if sign is None:
         return "the curves look odd, and they do not say why"

@@ -149,7 +149,13 @@ def turned_alone(record: Record) -> Curve | None:
     """Where a log has validation only: a loss that rose from its best by a fifth, beyond its noise. Without the training loss that is all that can be said."""
     if any(len(s) for s in record.series_like("loss/train")):
         return None
-    return next((c for c in _alone(record) if end(c).value > (1 + ROSE) * float(np.min(c.values)) + 4 * c.noise), None)
+    return next((c for c in _alone(record) if end(c).value > (1 + ROSE) * float(np.min(c.values)) + 4 * c.noise or _only_rises(c)), None)
+
+
+def _only_rises(c: Curve) -> bool:
+    """A handful of values, in which there is no telling noise: each after the best is higher than the one before, the last by a fifth and more."""
+    since = c.values[int(np.argmin(c.values)) :]
+    return len(c) < HANDFUL and len(since) >= FEWEST and bool(np.all(np.diff(since) > 0)) and float(since[-1]) > (1 + ROSE) * float(since[0])
 
 
 def _alone(record: Record) -> list[Curve]:

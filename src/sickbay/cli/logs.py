@@ -14,6 +14,7 @@ from sickbay.cli.options import exit_code_option, json_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sickbay.errors import LogError
     from sickbay.nouns import Diagnosis, RunSummary
     from sickbay.record.reader import Record
     from sickbay.report.log_document import Judged
@@ -47,8 +48,9 @@ def read(paths: tuple[str, ...], pairs: tuple[str, ...], json_file: str | None, 
     from sickbay.cli import output
     from sickbay.cli.reading import shown
 
+    left_out: list[LogError] = []
     with shown():
-        judged = examine(expanded(paths), pairs)
+        judged = examine(expanded(paths), pairs, left_out)
     (diagnosis, record), earlier = judged[0], judged[1:]
     if json_file:
         write_json(judged[0], earlier, json_file)
@@ -57,28 +59,35 @@ def read(paths: tuple[str, ...], pairs: tuple[str, ...], json_file: str | None, 
     if json_file != "-":
         output.show(diagnosis, record)
         for other, _ in earlier:
-            click.echo(f"earlier: {other.run.name}: {other.verdict}: {other.reason}")
+            when = "earlier" if other.run.script == diagnosis.run.script else "also"
+            click.echo(f"{when}: {other.run.name}: {other.verdict}: {other.reason}")
+    for why in left_out:
+        click.echo(f"sickbay: left out: {why}", err=True)
     if exit_code and diagnosis.verdict == "sick":
         sys.exit(1)
 
 
 def expanded(paths: Sequence[str]) -> list[Path]:
     """Files and folders, with patterns that the shell left alone filled in."""
+    from sickbay.errors import LogError
+
     found: list[Path] = []
     for text in paths:
         if not Path(text).exists() and any(ch in text for ch in "*?["):
             found += [Path(p) for p in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute patterns)
         else:
             found.append(Path(text))
-    return found or [Path(paths[0])]
+    if not found:
+        raise LogError(f"no file matches {' or '.join(paths)}")
+    return found
 
 
-def examine(paths: Sequence[Path], pairs: tuple[str, ...]) -> list[tuple[Diagnosis, Record]]:
+def examine(paths: Sequence[Path], pairs: tuple[str, ...], left_out: list[LogError] | None = None) -> list[tuple[Diagnosis, Record]]:
     """Every run in these logs with its diagnosis: first the one to judge, then the earlier ones, the latest first."""
     from sickbay.conclude import diagnose
     from sickbay.record.foreign import parse_map, read_logs
 
-    records = read_logs(paths, parse_map(pairs))
+    records = read_logs(paths, parse_map(pairs), left_out)
     long = [k for k, r in enumerate(records) if _values(r) >= FEWEST]
     main = long[-1] if long else len(records) - 1
     order = [main, *[k for k in reversed(range(len(records))) if k != main][:MOST_EARLIER]]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sickbay.nouns import Diagnosis
 
 SHARE = 0.1
-"""Reading a long log again takes time: at most this part of ours is spent on it."""
+"""Reading a long log again takes time: at most this part of one processor's is spent on it."""
 
 
 @click.command("watch-log")
@@ -42,6 +42,8 @@ def line(diagnosis: Diagnosis) -> str:
 
 def turns(path: Path, pairs: tuple[str, ...], every: float, wait: Callable[[float], None] = time.sleep) -> Iterator[Diagnosis]:
     """A diagnosis whenever the verdict or the shape of the curves is another than before. A log that is not there yet is waited for."""
+    import sickbay.conclude  # now, so that loading it does not count as time spent on the log
+    import sickbay.record.foreign  # noqa: F401
     from sickbay.cli.logs import examine
     from sickbay.errors import LogError
 
@@ -50,12 +52,12 @@ def turns(path: Path, pairs: tuple[str, ...], every: float, wait: Callable[[floa
     while True:
         spent = 0.0
         if (now := _state(path)) != seen and now is not None:
-            seen, started = now, time.monotonic()
+            seen, started = now, time.process_time()
             try:
                 diagnosis, _ = examine([path], pairs)[0]
             except LogError:
                 diagnosis = None  # nothing in it yet, or its last line is half-written
-            spent = time.monotonic() - started
+            spent = time.process_time() - started
             if diagnosis is not None and (diagnosis.verdict, diagnosis.shapes[:1]) != known:
                 known = diagnosis.verdict, diagnosis.shapes[:1]
                 yield diagnosis

@@ -20,7 +20,7 @@ from sickbay.signs.validation import smoothed
 CHANGES = 3
 """Up, down and up again: one jump may be a divergence, and a fall and a jump after it too."""
 STAYS = 3
-"""Values in a row: fewer are spikes."""
+"""Values in a row: fewer are spikes, or, at the beginning, the descent of an untrained model."""
 BETWEEN = 0.1
 """Of the values at most: a loss that slides from one level to the other is learning, or losing what it learned. Noise alone, without levels, has a third of them there."""
 APART = 0.2
@@ -54,4 +54,4 @@ def alternates(c: Curve) -> bool:
     between = float(np.mean((values > low + apart / 3) & (values < high - apart / 3)))
     changes = np.flatnonzero(np.diff(values > (low + high) / 2)) + 1
     lengths = np.diff(np.concatenate([[0], changes, [len(values)]]))
-    return between < BETWEEN and len(changes) >= CHANGES and bool(np.all(lengths[1:-1] >= STAYS))
+    return between < BETWEEN and len(changes) >= CHANGES and bool(np.all(lengths[:-1] >= STAYS))

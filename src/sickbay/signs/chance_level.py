@@ -23,6 +23,7 @@ FAR = 1.5
 BEGINS, KEPT, BETTER = 0.02, 0.9, 1.5
 FEW = 8
 MOST_CLASSES = 1000
+EXACTLY = 1e-3
 TWO_CLASSES = 1.1
 """Of two classes 55 % are guesses; 75 % are not."""
 
@@ -54,9 +55,10 @@ def _logged(record: Record) -> Iterator[Sign]:
     rates = [s.values[np.isfinite(s.values)] for s in (record.series("accuracy/eval"), record.series("accuracy/train"))]
     rates = [r / (100 if float(np.max(r)) > 1 else 1) for r in rates if len(r) >= FEW]
     for c, _ in judged_losses(record) if rates else ():
-        classes = _classes(c)
+        classes = _one_answer(record) or _classes(c)
         right = max(float(np.mean(r[-max(3, len(r) // 3) :])) for r in rates)
-        if classes and len(c) >= FEW and end(c).value > KEPT * math.log(classes) and right * classes < (BETTER if classes > 2 else TWO_CLASSES):
+        near = bool(classes) and KEPT * math.log(classes) < end(c).value < FAR * math.log(classes)
+        if near and len(c) >= FEW and right * classes < (BETTER if classes > 2 else TWO_CLASSES):
             yield Sign(
                 name="chance-level",
                 where=c.name,
@@ -65,6 +67,15 @@ def _logged(record: Record) -> Iterator[Sign]:
                 numbers={"end": end(c).value, "chance": math.log(classes)},
                 text=f"the loss ends at {end(c).value:.4g} and {right:.0%} of the answers are right; guessing among {classes} classes gives {math.log(classes):.4g} and {1 / classes:.0%}",
             )
+
+
+def _one_answer(record: Record) -> int:
+    """Of how many classes a validation accuracy that never moves is one: the same answer is given to every sample of classes that are equally frequent."""
+    rate = record.series("accuracy/eval").values
+    if len(rate) < FEW or float(np.ptp(rate)) != 0.0 or not 0 < rate[0] < 100:
+        return 0
+    classes = (100 if rate[0] > 1 else 1) / float(rate[0])
+    return round(classes) if 1.5 < classes < MOST_CLASSES and abs(classes - round(classes)) < EXACTLY else 0
 
 
 def _classes(c: Curve) -> int:

@@ -17,6 +17,8 @@ from sickbay.nouns import Series
 
 Values = NDArray[np.float64]
 
+HUGE = 1e100
+"""What is beyond it counts as infinite: its squares overflow, and no run comes back from there."""
 MAD_TO_SIGMA = 1.4826
 MEDIAN_ERROR = 1.25
 """The standard error of a median is 1.25 times that of a mean (normal noise)."""
@@ -48,7 +50,7 @@ class Level:
 
 
 def curve(series: Series) -> Curve:
-    finite = np.isfinite(series.values)
+    finite = np.abs(series.values) <= HUGE  # neither NaN nor infinite
     bad = np.flatnonzero(~finite)
     values = series.values[finite]
     first = int(series.steps[bad[0]]) if len(bad) else None
@@ -85,7 +87,7 @@ def _count(n: int, share: float, least: int, most: int) -> int:
 
 def blocks(values: Values, count: int) -> Values:
     """Medians of `count` consecutive stretches of about equal length (fewer when there are fewer values)."""
-    return np.array([np.median(part) for part in np.array_split(values, min(count, len(values)))])
+    return np.array([np.median(part) for part in np.array_split(values, min(count, len(values)))]) if len(values) else np.empty(0)
 
 
 def best(c: Curve, count: int = 20) -> Level:

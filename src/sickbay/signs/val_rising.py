@@ -35,6 +35,8 @@ FALLS_ON, ERRORS = 0.05, 4.0
 SMALL_RISE = 0.05
 OF_TRAINING = 0.25
 UNBROKEN = 0.8
+FAR_RISE = 0.5
+"""By half and more, to twice the training loss and more: then training need not fall on, as long as it does not rise by a quarter as much itself."""
 FAIR_RISE = 0.08
 """Of a twelfth, over eight evaluations and more, it may go back and forth as much as a large one."""
 FEWEST = 4
@@ -60,7 +62,8 @@ def val_rising(record: Record) -> Iterator[Sign]:
         substantial = rise > RISE_OF_BEST * best and rise > RISE_OF_FALL * won and clear
         lasting = len(values) - 1 - turn >= max(min(3, len(values) // 2 + 1) if few else 3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
-        if substantial and lasting and _falls_on(c, turn, train_from, train_to, logged=logged):
+        apart = logged and rise > FAR_RISE * best and train_to < BELOW * last and train_to - train_from < OF_TRAINING * rise
+        if substantial and lasting and (apart or _falls_on(c, turn, train_from, train_to, logged=logged)):
             yield _sign(c, turn, best, last, won, (train_from, train_to))
         elif (small := _small_rise(c, logged=logged)) is not None and (logged or _by_heart(c)):
             yield small

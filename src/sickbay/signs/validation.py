@@ -56,7 +56,9 @@ def comparisons(record: Record) -> Iterator[Comparison]:
             continue
         own, other = _shifted(c, shift), _shifted(train, shift)
         first, untrained = float(own.values[0]), _untrained(other) if logged else start(other).value
-        yield Comparison(own, other, _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift)
+        yield Comparison(
+            own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift
+        )
 
 
 def _untrained(train: Curve) -> float:
@@ -93,6 +95,12 @@ def _levels(validation: Curve, train: Curve) -> np.ndarray:
         elif i:
             out[i] = out[i - 1]
     return out
+
+
+def _known(levels: np.ndarray) -> np.ndarray:
+    """A log may tell its first evaluation before its first training loss (which the HF Trainer writes every 500 steps): the first that is told stands for it."""
+    known = np.flatnonzero(np.isfinite(levels))
+    return np.where(np.arange(len(levels)) < known[0], levels[known[0]], levels) if len(known) else levels
 
 
 def validation_falls(record: Record, since: float, share: float) -> bool:

@@ -186,6 +186,27 @@ def test_a_loss_and_an_accuracy_of_guessing(tmp_path: Path) -> None:
     assert judged(tmp_path, train_loss=creeping, val_acc=np.linspace(0.1, 0.25, 40)).shapes[0] != "flat-not-learning"
 
 
+def test_a_gap_between_losses_near_zero_is_confidence(tmp_path: Path) -> None:
+    train, val = np.geomspace(0.04, 1e-5, 14), np.concatenate([[0.0059], np.full(13, 0.0048)])
+    assert judged(tmp_path, train_loss=train, val_loss=val, val_acc=np.full(14, 0.9995)).shapes[0] == "healthy"
+    assert judged(tmp_path, train_loss=train, val_loss=val, val_acc=np.full(14, 0.9)).shapes[0] == "overfitting"
+
+
+def test_the_same_answer_to_everything(tmp_path: Path) -> None:
+    falls = np.linspace(2.02, 1.76, 12)
+    assert judged(tmp_path, train_loss=falls, train_acc=np.full(12, 0.21), val_acc=np.full(12, 0.2)).shapes[0] == "flat-not-learning"
+    assert judged(tmp_path, train_loss=falls, train_acc=np.linspace(0.2, 0.6, 12), val_acc=np.full(12, 0.2)).shapes[0] != "flat-not-learning"
+    assert judged(tmp_path, train_loss=falls, val_acc=np.full(12, 0.23)).shapes[0] != "flat-not-learning"
+
+
+def test_validation_far_above_its_best_is_no_health_where_training_stands(tmp_path: Path) -> None:
+    train = np.concatenate(
+        [[0.8, 0.5, 0.17, 0.12, 0.15], np.linspace(0.17, 0.31, 12), np.full(10, 0.3), np.full(14, 0.17)]
+    ) + 0.005 * RNG.standard_normal(41)
+    val = np.concatenate([[1.0, 0.5, 0.25, 0.22, 0.22], np.linspace(0.23, 0.42, 12), np.full(24, 0.42)]) + 0.005 * RNG.standard_normal(41)
+    assert judged(tmp_path, train_loss=train, val_loss=val).shapes[0] == "overfitting"
+
+
 def test_values_that_come_farther_and_farther_apart_were_not_cut_short(tmp_path: Path) -> None:
     at = np.unique(np.geomspace(1, 500, 60).astype(int))
     path = tmp_path / "log.csv"

@@ -55,6 +55,36 @@ PROGRAMS: dict[str, Callable[[int], str]] = {
     "a box of rich": lambda e: (
         f"Epoch {e + 1}/12\n┏━━━━━━┳━━━┓\n┃ Metric ┃ Value ┃\n┡━━━╇━━━┩\n│ train_loss │ {train(e)} │\n│ val_loss   │ {val(e)} │\n└───┴───┘"
     ),
+    "DeepXDE, whose loss is a list": lambda e: (
+        "Training model...\n\nStep      Train loss              Test loss             Test metric\n" * (e == 0)
+        + f"{1000 * e:<10}[{train(e) - 0.01:.8e}, 5.0e-03, 5.0e-03]    [{val(e) - 0.01:.8e}, 1.0e-02]    []"
+        + f"\n\nBest model at step 11000:\n  train loss: {train(e)}" * (e == 11)
+    ),
+    "names as DeepXDE's over plain numbers": lambda e: "Step      Train loss    Test loss\n" * (e == 0) + f"{1000 * e:<10}{train(e):<14}{val(e)}",
+    "numbers in Markdown": lambda e: f"  - **Step {250 * e} (a remark):** Train Loss `{train(e)}` | Val Loss **{val(e)}** *(another)*",
+    "decimal commas": lambda e: (
+        "| Metrica | Valor final |\n|---|---|\n| Loss | 0,3767 |\n\n| Training Loss | Epoch | Step | Validation Loss |\n|:---:|:---:|:---:|:---:|\n"
+        * (e == 0)
+        + f"| {train(e)} | {e + 1}.0 | {100 * (e + 1)} | {val(e)} |".replace(".", ",")
+    ),
+    "thousands in a table": lambda e: (
+        "| Step | Train Loss | Val Loss |\n|---|---|---|\n" * (e == 0) + f"| {1000 * (e + 1):,} | {train(e)} | {val(e)} |"
+    ),
+    "names parted by tabs and spaces": lambda e: (
+        "epoch   train_loss\tvalid_loss\taccuracy\ttime\n" * (e == 0) + f"{e}\t{train(e)}\t{val(e)}\t0.9\t00:38"
+    ),
+    "a table of parameters before the one of losses": lambda e: (
+        "Parameter\tValue\nBatch Size\t8\nEpochs\t2\n\nStep\tTraining Loss\tValidation Loss\n" * (e == 0) + f"{500 * (e + 1)}\t{train(e)}\t{val(e)}"
+    ),
+    "printed dicts below a data set": lambda e: (
+        "DatasetDict({\n    test: Dataset({\n        num_rows: 4358\n    })\n})\n" * (e == 0)
+        + f"{{'loss': {train(e)}, 'learning_rate': 1.8e-05, 'epoch': {e + 0.5}}}\n{{'eval_loss': {val(e)}, 'eval_runtime': 16.8, 'epoch': {e + 1}.0}}"
+        + "\n{'train_runtime': 2331.9, 'train_loss': 0.1268, 'epoch': 12.0}\nTrainOutput(global_step=24, training_loss=0.1268)" * (e == 11)
+    ),
+    "a line that ends the heading above it": lambda e: "Starting training...\n" * (e == 0) + f"Epoch {e + 1}: loss={train(e)}, val_loss={val(e)}",
+    "bars that do not say whose they are": lambda e: (
+        f"Epoch {e + 1}/12\n100%|####| 391/391 [00:10<00:00, loss={train(e)}]\n100%|####| 79/79 [00:01<00:00, loss={val(e)}]"
+    ),
     "a model card of Hugging Face": lambda e: (
         "- learning_rate: 4e-06\n- Loss: 0.8486\n\n| Training Loss | Epoch | Step | Validation Loss | Wer |\n|:---:|:---:|:---:|:---:|:---:|\n"
         * (e == 0)
@@ -106,6 +136,18 @@ def test_losses_that_are_named_by_their_networks(tmp_path: Path) -> None:
         lambda e: f"(epoch: {e + 1}, iters: 100, time: 0.123, data: 0.2) D_A: 0.3 G_A: {train(e)} cycle_A: 1.1 D_B: 0.2 G_B: 0.3", tmp_path
     )
     assert record.facts.log is not None and record.facts.log.contested
+
+
+@pytest.mark.parametrize("drawn", [" [======]", ""], ids=["a bar", "no bar"])
+def test_what_keras_measures_when_it_is_done_is_no_training_loss(drawn: str, tmp_path: Path) -> None:
+    record = read_lines(
+        lambda e: (
+            f"Epoch {e + 1}/12\n1875/1875{drawn} - 5s - loss: {train(e)} - accuracy: 0.5"
+            + f"\n313/313{drawn} - 0s - loss: 7.0 - accuracy: 0.1" * (e == 11)
+        ),
+        tmp_path,
+    )
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
 
 
 def test_one_box_is_a_summary(tmp_path: Path) -> None:

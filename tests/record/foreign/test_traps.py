@@ -361,6 +361,56 @@ def test_a_log_without_any_loss_is_judged_by_its_errors(tmp_path: Path) -> None:
     assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == "overfitting"
 
 
+def test_a_number_beyond_all_others_is_infinite(tmp_path: Path) -> None:
+    text = table(["epoch", "loss", "val_loss"], [[i, v if i != 20 else 1.7e308, -1e308 if i == 21 else v] for i, v in enumerate(falling(30))])
+    record = read_text(text, tmp_path)[0]
+    assert record.series("loss/train").values[20] == math.inf
+    diagnosis = diagnose(record)
+    assert not [n for n in diagnosis.not_checked if "bug" in n.why]
+
+
+@pytest.mark.parametrize(("values", "shape"), [([0.35, 0.64, 0.77], "overfitting"), ([0.35, 0.36, 0.37], "unclear"), ([0.35, 0.77, 0.64], "unclear")])
+def test_a_few_evaluations_that_only_rise(values: list[float], shape: str, tmp_path: Path) -> None:
+    text = table(["epoch", "val_loss"], [[i, v] for i, v in enumerate(values)])
+    assert diagnose(read_text(text, tmp_path)[0]).shapes[0] == shape
+
+
+def test_a_first_evaluation_before_any_training_loss(tmp_path: Path) -> None:
+    rows = [{"step": 300 * (i + 1), "eval_loss": v} for i, v in enumerate((0.528, 0.551, 0.547, 0.553, 0.593, 0.604))]
+    rows += [{"step": s, "loss": v} for s, v in ((500, 0.54), (1000, 0.44), (1500, 0.39))]
+    assert diagnose(read_text(hf(sorted(rows, key=lambda r: r["step"])), tmp_path)[0]).shapes[0] == "overfitting"
+
+
+def test_lists_whose_names_mean_nothing_can_be_mapped(tmp_path: Path) -> None:
+    text = json.dumps({"Quantum": falling(12), "Classical": falling(12, 3.0)})
+    with pytest.raises(LogError, match="'Quantum', 'Classical'"):
+        read_text(text, tmp_path)
+    assert train_of(read_text(text, tmp_path, loss="Classical")[0]) == falling(12, 3.0)
+
+
+def test_a_result_in_the_prose_around_a_log_is_no_value_of_its_curve(tmp_path: Path) -> None:
+    lines = [f"step:{250 * i}/1600 val_loss:{v:.4f} step_avg:268ms" for i, v in enumerate(falling(8, 4.6, 3.3))]
+    text = "\n".join(["**Result:** val_loss=**3.2769** @ 1600.", "```", *lines, "```", "val_loss=**9.9** is what another run ended with."])
+    assert list(read_text(text, tmp_path)[0].series("loss/eval").values) == [round(v, 4) for v in falling(8, 4.6, 3.3)]
+
+
+def test_a_printed_configuration_is_no_place_in_a_run(tmp_path: Path) -> None:
+    text = "{'epochs': 100, 'batch': 16, 'steps': 500, 'lr': 0.001}\n" + "\n".join(
+        f"{{'loss': {v}, 'step': {10 * i}}}" for i, v in enumerate(falling(12))
+    )
+    record = read_text(text, tmp_path)[0]
+    assert list(record.series("loss/train").steps) == [10 * i for i in range(12)] and not len(record.series("epoch"))
+
+
+def test_columns_whose_names_mean_nothing_are_mapped_by_these_names(tmp_path: Path) -> None:
+    text = table(["a", "b"], [[i, v] for i, v in enumerate(falling(12))])
+    record = read_text(text, tmp_path)[0]
+    assert record.facts.log is not None and [t.columns for t in record.facts.log.taken] == [("b",)]
+    assert train_of(read_text(text, tmp_path, loss="a")[0]) == list(range(12))
+    with pytest.raises(LogError, match="no column 'c'; its columns are: a, b"):
+        read_text(text, tmp_path, loss="c")
+
+
 def test_validation_alone_that_turned_is_not_called_healthy(tmp_path: Path) -> None:
     text = table(["epoch", "val_loss"], [[i, 0.5 + math.exp(-i / 3) + i / 50] for i in range(30)])
     diagnosis = diagnose(read_text(text, tmp_path)[0])

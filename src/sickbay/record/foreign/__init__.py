@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from sickbay.errors import LogError
 from sickbay.record.foreign import mlflow, numbered, tensorboard
 from sickbay.record.foreign.build import records
@@ -21,8 +23,11 @@ from sickbay.record.reader import Record
 __all__ = ["parse_map", "read_log", "read_logs"]
 
 
-def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) -> list[Record]:
-    """The runs of all these files and folders, the last one last. Raises `LogError` if there is none."""
+def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None, left_out: list[LogError] | None = None) -> list[Record]:
+    """The runs of all these files and folders, the last one last. Raises `LogError` if there is none.
+
+    Why a file that was named beside others could not be read is added to `left_out`; what else lies in a folder need not be a log.
+    """
     found: list[Record] = []
     refused: list[LogError] = []
     for path in paths:
@@ -34,6 +39,8 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) ->
                 if not several:
                     raise
                 refused.append(e)
+                if left_out is not None and not path.is_dir():
+                    left_out.append(e)
     if not found:
         named = ", ".join(map(str, paths))
         raise LogError(
@@ -45,7 +52,8 @@ def read_logs(paths: Sequence[Path], wanted: Mapping[str, str] | None = None) ->
 
 def read_log(path: Path, wanted: Mapping[str, str] | None = None) -> list[Record]:
     """The runs of one log: a file, or a folder that is one log as a whole (an MLflow run, a folder of event files or of one file for each epoch)."""
-    return list(_read(path, wanted or {}))
+    with np.errstate(over="ignore", invalid="ignore"):  # a log may hold any number; those beyond all bounds become infinite
+        return list(_read(path, wanted or {}))
 
 
 def _read(path: Path, wanted: Mapping[str, str]) -> Iterator[Record]:

@@ -23,6 +23,8 @@ OTHER = "column/"
 MOST_OTHERS = 64
 SOLVED = 0.99
 """Of the answers: with fewer right ones no loss is exactly 0."""
+HUGE = 1e100
+"""Larger numbers count as infinite: no single precision reaches them, and their squares are beyond any."""
 MOST_VALUES = 50_000
 """A longer series is thinned to every other value, as often as needed; the highest of each stretch and what is not finite stay."""
 
@@ -59,7 +61,7 @@ def _record(sheet: Sheet, choice: Choice, stretch: Stretch, path: Path, number: 
             found = _begun_only(found, columns, notes)
         if len(found):
             series[name] = found
-            taken.append(Taken(series=name, columns=columns))
+            taken.append(Taken(series=name, columns=tuple(sheet.called.get(c, c) for c in columns)))
     _errors_for_losses(series, taken, notes)
     _entropies_for_perplexities(series, taken, notes)
     used = {c for columns in choice.series.values() for c in columns} | {choice.step, choice.epoch}
@@ -127,7 +129,8 @@ def _increasing(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]
 
 def _thinned(name: str, steps: NDArray[np.int64], values: NDArray[np.float64]) -> Series:
     places, values = _fewer(np.arange(len(steps)), values)
-    return Series(name, steps[places], values)
+    beyond = np.abs(values) > HUGE
+    return Series(name, steps[places], np.where(beyond, np.copysign(np.inf, values), values) if beyond.any() else values)
 
 
 def _fewer(rows: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -228,10 +228,10 @@ def _evaluations(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> N
 
 def _overridden(sheet: Sheet, choice: Choice, wanted: Mapping[str, str]) -> Choice:
     for target, column in wanted.items():
-        name = next((n for n in sheet.columns if n == column), None) or next((n for n in sheet.columns if n.lower() == column.lower()), None)
+        known = {sheet.called.get(n, n): n for n in sheet.columns}
+        name = known.get(column) or next((n for called, n in known.items() if called.lower() == column.lower()), None)
         if name is None:
-            shown = ", ".join(list(sheet.columns)[:20]) or "none"
-            raise LogError(f"--map {target}={column}: the log has no column {column!r}; its columns are: {shown}")
+            raise LogError(f"--map: the log has no column {column!r}; its columns are: {', '.join(list(known)[:20]) or 'none'}")
         if target in ("step", "epoch"):
             setattr(choice, target, name)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sickbay.errors import LogError
-from sickbay.record.foreign import boxes, documents, hf, json_lines, listed, mlflow, nameless, tables, tensorboard, text, wandb
+from sickbay.record.foreign import boxes, bracketed, documents, hf, json_lines, listed, mlflow, nameless, tables, tensorboard, text, wandb
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source, open_source
 
@@ -42,8 +42,9 @@ def read_file(path: Path) -> list[Sheet]:
         return [json_lines.read(source)]
     if documents.matches(source):
         return [documents.read(source)]
-    if boxes.matches(source):
-        return [boxes.read(source)]
+    for layout in (bracketed, boxes):
+        if layout.matches(source):
+            return [layout.read(source)]
     if nameless.matches(source):
         return [nameless.read(source)]
     table = tables.read(source) if tables.matches(source) else []

@@ -16,6 +16,7 @@ from sickbay.record.foreign.source import Source
 FORMAT = "JSON history"
 LARGEST = 256 * 2**20
 DEEPEST = 4
+FEWEST = 4
 PHASES = TRAIN | EVAL
 COUNTED = re.compile(r"(?:epoch|step|iter|iteration)?[\s_-]*(\d{1,9})$", re.IGNORECASE)
 BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
@@ -39,6 +40,10 @@ def read(source: Source) -> Sheet:
             sheet.note("the file ends in the middle: it was read up to there")
         document = rows
     _fill(sheet, document, 0)
+    if not sheet.count and isinstance(document, dict):
+        unknown = {k: v for k, v in _lists(document) if len(v) >= FEWEST and all(number(x) is not None for x in v)}
+        if unknown:  # names that mean nothing: for --map
+            columns(sheet, unknown)
     return sheet
 
 

@@ -13,17 +13,22 @@ from sickbay.record.foreign.patterns import (
     BOTH,
     CLOSED,
     COUNTED,
+    COUNTER,
     DETECTION,
+    ENDED,
     EPOCH,
     EXTREME,
     HINT,
     LEADING,
     MARK,
+    MARKDOWN,
     NUMBER,
     NUMBERED,
     PAIR,
     PAIRED,
+    PERCENT,
     POSSESSIVE,
+    RATE,
     RESULTS,
     RESULTS_NAMES,
     STAMP,
@@ -38,8 +43,8 @@ from sickbay.record.foreign.tongues import english_line
 SET = frozenset(":=")
 """`train 0.3` and `train: 3` may be losses, `Training 2` is none."""
 MATTERS = frozenset({"loss", "accuracy", "lr", "grad_norm", "reward"})
-WIDE = str.maketrans("：，；（）", ":,;()")
-"""As Chinese and Japanese write them."""
+PLAIN = MARKDOWN | str.maketrans("：，；（）", ":,;()")
+"""...and marks as Chinese and Japanese write them."""
 
 
 @dataclass
@@ -84,10 +89,13 @@ def _understand(line: str, heading: str) -> Plan:
         return Plan({name: found.span(i + 1) for i, name in enumerate(RESULTS_NAMES)}, told=True)
     if found := DETECTION.match(line):
         return Plan({"epoch": found.span(1), **_summands(line, found.span(2))}, told=True, bar=_bar(line))
+    if ENDED.search(line):
+        return plan
     if not HINT.search(line):
         plan.heading = _announced(line)
         return plan
-    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line.translate(WIDE)))
+    line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line.translate(PLAIN)))
+    heading = "" if RATE.search(line) else heading
     if found := TRANSLATION.match(line):
         named = {f"loss {m[1]}": m.span(2) for m in PAIR.finditer(line, found.end())}
         return Plan({"epoch": found.span(1), "step": found.span(2), **named}, told=bool(named))
@@ -117,15 +125,15 @@ def _understand(line: str, heading: str) -> Plan:
         plan.told = plan.told or meaning(name).kind in MATTERS or meaning(name).part == "loss-like"
     if not plan.told:
         plan.heading = _announced(line)
-    plan.nameless = bool(plan.bar) and CLOSED.match(line) is not None and all(meaning(n).phase == "" for n in plan.spans)
+    plan.nameless = bool(plan.bar) and all(meaning(n).phase == "" for n in plan.spans)
     return plan
 
 
 def _bar(line: str) -> tuple[Span, Span | None] | None:
-    if (found := BAR.search(line)) is not None:
-        return (found.span(3), None) if found[3] else (found.span(1), found.span(2))
-    found = CLOSED.match(line)
-    return (found.span(1), found.span(2)) if found is not None else None
+    if (found := BAR.search(line) or COUNTER.match(line) or CLOSED.match(line)) is not None:
+        return found.span(1), found.span(2)
+    found = PERCENT.search(line)
+    return (found.span(1), None) if found is not None else None
 
 
 def _summands(line: str, span: Span) -> dict[str, Span]:

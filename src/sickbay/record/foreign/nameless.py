@@ -71,6 +71,7 @@ def _fill(sheet: Sheet, source: Source, header: Header) -> None:
 def _name(sheet: Sheet, why: str) -> None:
     named = dict(zip(sheet.columns, _names([c.arrays()[1] for c in sheet.columns.values()]), strict=True))
     sheet.columns = {named[name]: column for name, column in sheet.columns.items()}
+    sheet.called = {name: column for column, name in named.items() if column != name}
     taken = ", ".join(f"{column} is the {name}" for column, name in named.items() if column != name)
     sheet.note(f"{why}: by its numbers {taken or 'no column is a loss'}; --map NAME=COLUMN overrides")
 

@@ -15,11 +15,11 @@ STAMP = re.compile(
 )
 """Dates, times, source lines (`train.py:31`) and glog's marks: none of their numbers is a measurement."""
 EPOCH = re.compile(
-    r"\b(?:epochs?|ep)\b\.?[\s:#=\[(]{0,9}(\d{1,12}(?:\.\d{1,12})?)\s{0,9}(?:/|of)?\s{0,9}\d{0,12}[\])]?(?:\s{0,9}\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}(\d{1,12})[^\]]{0,30}\])?",
+    r"\b(?:epochs?|ep)\b(?:(?<!s)[\"'])?\.?[\s:#=\[(]{0,9}[\"']?(\d{1,12}(?:\.\d{1,12})?)\s{0,9}(?:/|of)?\s{0,9}\d{0,12}[\])]?(?:\s{0,9}\[\s{0,9}(\d{1,12})\s{0,9}/\s{0,9}(\d{1,12})[^\]]{0,30}\])?",
     re.IGNORECASE,
 )
 STEP = re.compile(
-    r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b[\s:#=\[(]{0,9}(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
+    r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b(?:(?<![sh])[\"'])?[\s:#=\[(]{0,9}[\"']?(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
     re.IGNORECASE,
 )
 COUNTED = re.compile(
@@ -31,7 +31,10 @@ PAIRED = re.compile(r"^\s{0,9}\[\s{0,9}(\d{1,9})\s{0,9},\s{0,9}(\d{1,12})\s{0,9}
 """`[2,  4000] loss: 1.8`: epoch and step."""
 LEADING = re.compile(r"^\s{0,9}(\d{1,12}):\s{1,9}(?=[A-Za-z])")
 """`12:  learn: 0.31  test: 0.33`: a step before its numbers."""
-BAR = re.compile(r"(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}(?:\[|━)|(\d{1,3})%\|")
+BAR = re.compile(r"(?:^|[\s|])(\d{1,12})/(\d{1,12})\s{0,9}(?:\[|━)")
+PERCENT = re.compile(r"(\d{1,3})%\|")
+COUNTER = re.compile(r"^[\s#]{0,9}(\d{1,12})/(\d{1,12}) - ")
+"""`1875/1875 - 5s - loss: 0.3 - accuracy: 0.9`: a bar of Keras' that is not drawn."""
 CLOSED = re.compile(r"^\s{0,9}\[[=>. ]{3,200}\].{1,400}\s(\d{1,12})/(\d{1,12})\s{0,9}$")
 """` [====>....]  Step: 53ms | Loss: 1.234 | Acc: 45.2%  12/391`: a bar that counts at its end, and does not say whose numbers they are."""
 PAIR = re.compile(
@@ -42,6 +45,12 @@ PAIR = re.compile(
 TIME = re.compile(r"\s{0,2}(?:seconds?|secs?|minutes?|mins?|hours?|hrs?)\b", re.IGNORECASE)
 """What stands after a number that says how long something took."""
 HINT = re.compile(r"loss|acc|lr\b|err|mse|nll|ppl|perplex|cost|epoch|step|iter|entropy|reward|return|learn|episode", re.IGNORECASE)
+ENDED = re.compile(r"\btrain_runtime\b|\bTrainOutput\(")
+"""What the HF Trainer prints when it is done: its loss is the mean over the whole run."""
+RATE = re.compile(r"\b(?:lr|learning[_ ]rate|grad[_ ]norm)\b", re.IGNORECASE)
+"""A line that tells it is about training, whatever was announced above it."""
+MARKDOWN = str.maketrans("`*", "  ")
+"""Logs are pasted into reports: **Step 750:** Train Loss `2.54`."""
 SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
 """Lines that repeat a number of the curve, or tell of the whole run."""
 MARK = re.compile(

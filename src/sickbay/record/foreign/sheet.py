@@ -87,6 +87,8 @@ class Sheet:
     """Number of rows."""
     cells: int = 0
     thinned: bool = False
+    called: dict[str, str] = field(default_factory=dict)
+    """What a column was called in the log, where it was given a name that says what its numbers are."""
 
     def row(self, cells: Mapping[str, float]) -> None:
         """Add one row."""

@@ -34,9 +34,10 @@ PREAMBLE = 60
 ODD = 2
 """Lines that are no rows may stand between the header and the first row: a remark, the mark of a merge (`<<<<<<< HEAD`)."""
 NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
-WIDE = re.compile(r"\s{2,}")
+WIDE = re.compile(r"\t|\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
 KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
+POINT, COMMA, THOUSANDS = re.compile(r"\d\.\d"), re.compile(r"\d,\d"), re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,20 @@ def matches(source: Source) -> bool:
 
 
 def header(text: str) -> Header | None:
-    """The line that names the columns, if the lines after it hold as many numbers."""
-    lines = text.split("\n")[: PREAMBLE + 2]
+    """The line that names the columns, if the lines after it hold as many numbers. One that names something of a curve goes before `Parameter, Value`."""
+    lines, plain = text.split("\n")[: PREAMBLE + 2], None
     for i, line in enumerate(lines[:PREAMBLE]):
         after = [x for x in lines[i + 1 :] if x.strip(" |-:\t\r")][: ODD + 1]
         for separator in SEPARATORS:
             below = next((x for x in after if separator in x), "") if separator != " " else next(iter(after), "")
             names, cells = split(line.lstrip("# \t") if line.lstrip().startswith("#") else line, separator), split(below, separator)
-            if separator == " " and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
+            if separator in " \t" and len(wide := WIDE.split(line.strip())) == len(cells):  # "LOSS NER" is one name where two spaces part them
                 names = wide
             if len(names) >= 2 and _is_header(names, line) and _fits(names, cells, below):
-                return Header(_unique(names), separator, i)
-    return None
+                if _is_curve(names):
+                    return Header(_unique(names), separator, i)
+                plain = plain or Header(_unique(names), separator, i)
+    return plain
 
 
 def split(line: str, separator: str) -> list[str]:
@@ -78,10 +81,14 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def _is_header(names: Sequence[str], line: str) -> bool:
-    if NAMED_VALUE.search(line) or any(parse(n) is not None for n in names if n):
+    if NAMED_VALUE.search(line) or any(parse(n.replace(",", ".")) is not None for n in names if n):
         return False
     kinds = {meaning(n.split(" - ")[-1]).kind for n in names}
-    return bool(KNOWN & kinds) or bool(networks(names)) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+    return _is_curve(names) or (any(n.lower() in ("value", "wall time") for n in names) and "other" in kinds)
+
+
+def _is_curve(names: Sequence[str]) -> bool:
+    return bool(KNOWN & {meaning(n.split(" - ")[-1]).kind for n in names}) or bool(networks(names))
 
 
 def _fits(names: Sequence[str], cells: Sequence[str], line: str) -> bool:
@@ -130,6 +137,8 @@ class Reader:
         self.silent: dict[str, int] = {}
         """Columns without any number, with how many blocks they were tried in."""
         self.sorter = Sorter.of(found.names)
+        self.comma: bool | None = None
+        """Whether a comma stands before decimals (where it does not part the cells); None as long as no number has shown it."""
         self.ended = False
         """Below the header of a table about something else."""
 
@@ -218,6 +227,10 @@ class Reader:
             rows = [fixed for row in rows if (fixed := self._fitted(row, width)) is not None]
         if not rows:
             return
+        if self.comma is None and self.separator != ",":  # "0,95" in a table without any "0.95"
+            all_cells = [cell for row in rows for cell in row]
+            pointed, with_comma = any(map(POINT.search, all_cells)), any(map(COMMA.search, all_cells))
+            self.comma = with_comma and not pointed if pointed or with_comma else None
         columns: Columns = {}
         for name, cells in zip(self.names, zip(*rows, strict=True), strict=True):
             if self.silent.get(name, 0) >= 2 or name.endswith(EXTREMES):
@@ -229,10 +242,13 @@ class Reader:
                 self.silent[name] = self.silent.get(name, 0) + 1
         self.sheet.block(self.sorter.sorted(columns, rows) if self.sorter is not None else columns, len(rows))
 
+    def _plain(self, cell: str) -> str:
+        """A number with its commas taken away, or made points."""
+        return cell.replace(",", ".") if self.comma else cell.replace(",", "") if THOUSANDS.match(cell) else cell
+
     def _fitted(self, row: list[str], width: int) -> list[str] | None:
         """A row with too few cells is filled up, one with a few too many (a trailing separator) is cut."""
-        if len(row) == 1 and width > 2:
-            self.broken += 1
+        if len(row) == 1 and width > 2:  # text around a table, or a line of which hardly anything was written
             return None
         if len(row) != width and not (len(row) == width + 1 and not row[-1].strip()):
             self.broken += 1
@@ -245,9 +261,8 @@ class Reader:
         except ValueError:
             pass
         places, values = [], []
-        comma = self.separator == ";"
         for i, cell in enumerate(cells):
-            if cell and (value := parse(cell.replace(",", ".") if comma else cell)) is not None:
+            if cell and (value := parse(self._plain(cell) if "," in cell else cell)) is not None:
                 places.append(i)
                 values.append(value)
         return places, values

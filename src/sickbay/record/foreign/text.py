@@ -28,6 +28,8 @@ LONGEST = 2000
 ENOUGH_ROUNDS = 5
 """With so many finished bars the values in between are left out."""
 MOST_PLANS = 20_000
+HARDLY = 0.25
+"""Of the values of a name: more of them are no exceptions."""
 ALIKE = str.maketrans("123456789", "000000000")
 
 
@@ -52,7 +54,20 @@ def read(source: Source) -> Sheet:
                 if unfinished:
                     drawn.row(cells)
     full, whole = (max((len(c) for n, c in sheet.columns.items() if meaning(n).kind == "loss"), default=0) for sheet in (done, drawn))
-    return drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done
+    return _placed(drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done)
+
+
+def _placed(sheet: Sheet) -> Sheet:
+    """Where lines say their step and no epoch is told, the few that say none repeat a number of the curve: a best value, the result in the prose around it."""
+    if "step" not in sheet.columns or "epoch" in sheet.columns or sheet.thinned:
+        return sheet
+    placed = sheet.columns["step"].arrays()[0]
+    for column in sheet.columns.values():
+        if len(column) != len(placed):
+            known = np.isin(column.arrays()[0], placed)
+            if 0 < len(column) - known.sum() <= HARDLY * len(column):
+                column.keep(known)
+    return sheet
 
 
 def _copy(sheet: Sheet) -> Sheet:
@@ -68,7 +83,7 @@ class _Reader:
         self.epoch: float | None = None
         self.heading = ""
         self.total: int | None = None
-        """Of how much the first nameless bar of this epoch was: training comes first, validation is of another length."""
+        """Of how much the first bar of this epoch was: training comes first, validation is of another length."""
         self.plans: dict[tuple[str, str], Plan] = {}
 
     def quick(self, block: str, sheet: Sheet) -> bool:
@@ -83,6 +98,8 @@ class _Reader:
         count = i = 0
         while i < len(lines):
             plan = self.plans.get((alike[i], self.heading)) or self._plan(lines[i][:LONGEST])
+            if self.heading and self._opens(plan, lines[i]):
+                plan = self._plan(lines[i][:LONGEST])
             if plan.bar is not None:
                 self.epoch, self.heading = before
                 return False
@@ -147,17 +164,25 @@ class _Reader:
         for i, part in enumerate(parts):
             part = part[:LONGEST]
             plan = self._plan(part)
+            if self.heading and self._opens(plan, part):
+                plan = self._plan(part)
             cells = self._follow(plan, part)
-            if cells and plan.nameless and plan.bar and plan.bar[1]:
-                cells = self._named(cells, int(part[slice(*plan.bar[1])]))
+            if cells and plan.bar and plan.bar[1] and self.epoch is not None:
+                cells = self._named(cells, int(part[slice(*plan.bar[1])]), nameless=plan.nameless)
             if cells:
                 yield i == len(parts) - 1 and not (plan.bar and _under_way(part, plan.bar)), cells
 
-    def _named(self, cells: dict[str, float], total: int) -> dict[str, float]:
-        """The second bar of an epoch, of another length than the first, is about validation."""
+    def _opens(self, plan: Plan, line: str) -> bool:
+        """Whether the line begins another epoch: what was announced for the lines of the one before does not hold for it."""
+        opens = "epoch" in plan.spans and parse(line[slice(*plan.spans["epoch"])]) != self.epoch
+        self.heading = "" if opens else self.heading
+        return opens
+
+    def _named(self, cells: dict[str, float], total: int, *, nameless: bool) -> dict[str, float]:
+        """The second bar of an epoch, of another length than the first, is about validation where it does not say what it is about."""
         if self.total is None:
             self.total = total
-        if total == self.total:
+        if total == self.total or not nameless:
             return cells
         return {name if name in ("epoch", "step") else f"val {name}": value for name, value in cells.items()}
 
@@ -184,6 +209,8 @@ class _Reader:
             self._enter(cells["epoch"])
         elif self.epoch is not None:
             cells["epoch"] = self.epoch
+        if "epoch" in plan.spans and not plan.told:
+            self.total = None  # "Epoch 1/1" once more: another training
         self.heading = plan.heading or self.heading
         return cells if plan.told else {}
 
