@@ -47,14 +47,17 @@ from sickbay.signs.losses import index
 
 SMALL = 60
 """Samples: at 80 % accuracy, one standard error is 5 points and more."""
-HANDFUL = 16
-"""Samples, each with one answer: one standard error of an accuracy is 10 points and more, of a mean loss a quarter of the spread between samples."""
+HANDFUL = 20
+"""Samples, each with one answer: one of them is 5 points of an accuracy and more, its standard error at 80 % 9 points, that of a mean loss a quarter of the
+spread between samples."""
 SPARED = 10
 """Times as many training samples: taking as much again for validation would cost training a tenth."""
 PASSES = 5
 CHOICES = 3
 """Evaluations among which there is something to choose."""
 MOST_ANSWERS = 4
+NOWHERE = -1
+"""The index of an evaluation that has no series."""
 MOVES = 3
 """Times that the score must have changed in the later two thirds of the evaluations: one that stands still does not mislead."""
 ERRORS = 2.0
@@ -98,7 +101,7 @@ def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _a_handful(record: Record) -> Iterator[Evidence]:
     rows = training_rows(record)
-    for evaluation in record.facts.evaluations:
+    for evaluation in [*record.facts.evaluations, *_scored_by_hand(record)]:
         few = 1 <= evaluation.samples <= HANDFUL and evaluation.passes >= CHOICES
         if few and rows >= SPARED * evaluation.samples and not _larger(record, evaluation) and _one_answer_each(record):
             yield strong(
@@ -109,6 +112,13 @@ def _a_handful(record: Record) -> Iterator[Evidence]:
                 training=rows,
             )
             return
+
+
+def _scored_by_hand(record: Record) -> Iterator[Evaluation]:
+    """Where no loss is computed in evaluation: the samples that the model is shown each time, if they are always the same."""
+    for data in evaluations(record) if not record.facts.evaluations else ():
+        if data.rows >= 2 * data.distinct:
+            yield Evaluation(index=NOWHERE, place=data.called_from or data.place, loader=data.loader, passes=data.passes, samples=data.distinct)
 
 
 def _one_answer_each(record: Record) -> bool:
@@ -128,14 +138,16 @@ def _by_chance(series: Series, samples: int) -> tuple[float, float, float] | Non
 
 def _larger(record: Record, evaluation: Evaluation) -> bool:
     """The script evaluates more samples elsewhere, and more often than once: it may choose by those."""
-    return any(e.samples > SMALL and e.passes >= evaluation.passes > 1 for e in record.facts.evaluations)
+    others = [*record.facts.evaluations, *_scored_by_hand(record)]
+    return any(e.samples > SMALL and e.passes >= evaluation.passes > 1 for e in others)
 
 
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
-    if (split := split_at(record)) is not None:
-        return split
-    if (number := named_like(record, evaluation.samples, VALIDATION)) is not None:
+    split, number = split_at(record), named_like(record, evaluation.samples, VALIDATION)
+    if number is not None and (split is None or str(evaluation.samples) not in split.text):  # `test_size=config["val"]`
         return number
+    if split is not None:
+        return split
     data = next((d for d in evaluations(record) if d.distinct <= SMALL), None)
     return (where(record, data) if data is not None else None) or evaluation.place
 
