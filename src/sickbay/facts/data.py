@@ -48,6 +48,8 @@ class NonfiniteBatch:
     """Sample positions within the batch, at most 16."""
     samples: tuple[int, ...] = ()
     """The same as data set indices, where the loader tells."""
+    found: tuple[int, ...] = ()
+    """Those of all such batches so far, at most 1,000."""
     columns: tuple[int, ...] = ()
     columns_total: int = 0
     shape: tuple[int, ...] = ()

@@ -103,7 +103,7 @@ class Texts:
     def add(self, x: torch.Tensor, numbers: Array) -> None:
         if self.count >= MOST_TEXTS or x.dim() != 2 or x.shape[1] < FEWEST or x.dtype not in (torch.int64, torch.int32):
             return
-        self.rows.append(x[:, :TOKENS].to(torch.int32).numpy())
+        self.rows.append(x[:, :TOKENS].to(torch.int32, copy=True).numpy())
         self.numbers.append(numbers)
         self.count += len(x)
 

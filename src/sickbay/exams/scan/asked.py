@@ -49,7 +49,7 @@ class Asked:
         names = self.examples.names_of(indices) if self.indexed and indices is not None else scattered(keys_of(inputs))
         rows = np.flatnonzero(names <= self.examples.held.limit)
         chosen = torch.from_numpy(rows)
-        self._hold([x[chosen] for x in inputs], targets, rows, indices)
+        self._hold([x.index_select(0, chosen) for x in inputs], targets, rows, indices)
 
     def choose_batch(self, number: int, rows: int, inputs: list[torch.Tensor], targets: Targets | None, indices: Array | None) -> None:
         """Of large tensors, whole batches are taken, one in some; of a stream, the first ones and then fewer and fewer."""

@@ -33,7 +33,7 @@ than plain iteration with half a megabyte, 40 % with one, 33 % with two, 25 % wi
 CLOSELY, MEASURED = 4096, 8
 """After the first rows, features are measured (mean and spread of each) on one part in so many,"""
 MOST_MEASURED = 1024
-"""...by at most so many rows of it."""
+"""...by at most so many rows of it, evenly spread: means and spreads are known to a thirtieth of a spread by each, and more rows at once are a table that the processor's caches do not hold."""
 WATCHED = 8
 """Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
 
@@ -76,6 +76,8 @@ class LoaderBook:
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
         self.waiting: list[Waiting] = []
+        self.below: dict[str, torch.Tensor] = {}
+        """Where what waits is put together,"""
         self.layout: list[Any] = []
         """Name, shape of a sample, type and size of each tensor that waits,"""
         self.alike: Any = None
@@ -193,7 +195,7 @@ class LoaderBook:
             held = [w.values[i] for w in kept]
             self._meet(name, held, shape, sizes)
             if small:
-                merged[name] = joined(held) if shape == WORDS else torch.cat(held)
+                merged[name] = self._together(name, held, shape)
                 prints[name] = self._book(name).look(merged[name].numpy(), batches, indices, small=True)
             else:
                 prints[name] = self._book(name).look_each(held, batches, indices)
@@ -206,11 +208,21 @@ class LoaderBook:
             inputs = [merged[name] for name in self.inputs]
             self.flushes += 1
             if self._closely(self.flushes):
-                self._measure(some_columns(inputs[0] if self.features.rows < CLOSELY else inputs[0][:: -(-total // MOST_MEASURED)]))
+                self._measure(some_columns(inputs[0][:: -(-total // MOST_MEASURED)]))
             self.asked.compare(inputs[0], numbers)
             self.asked.choose(inputs, told, indices)
         elif self.inputs:
             self._large(kept, told, numbers, indices)
+
+    def _together(self, name: str, held: list[torch.Tensor], shape: Any) -> torch.Tensor:
+        """The rows of some batches below each other, in memory that is used again: to get it anew each time costs twice as much as to fill it. They last until the next look."""
+        if shape == WORDS and len({x.shape[1] for x in held}) > 1:
+            return joined(held)
+        rows, first = sum(len(x) for x in held), held[0]
+        below = self.below.get(name)
+        if below is None or below.dtype != first.dtype or below.shape[1:] != first.shape[1:] or len(below) < rows:
+            below = self.below[name] = first.new_empty((rows, *first.shape[1:]))
+        return torch.cat(held, out=below[:rows])
 
     def _large(self, kept: list[Waiting], told: Targets | None, numbers: Array, indices: Array | None) -> None:
         """Of batches with large tensors, a few are asked more."""

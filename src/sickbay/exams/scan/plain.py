@@ -21,11 +21,8 @@ def sample_shape(x: torch.Tensor) -> Any:
 
 
 def joined(held: list[torch.Tensor]) -> torch.Tensor:
-    """Rows of ids below each other. Where their lengths differ, the first ids count, without the padding at the end: a text is the same beside longer ones."""
-    widths = {x.shape[1] for x in held}
-    if len(widths) == 1:
-        return torch.cat(held)
-    width = min(max(widths), FIRST)
+    """Rows of ids whose lengths differ, below each other: the first ids count, without the padding at the end: a text is the same beside longer ones."""
+    width = min(max(x.shape[1] for x in held), FIRST)
     rows = torch.cat([F.pad(x[:, :width], (0, width - x.shape[1]), value=0) if x.shape[1] < width else x[:, :width] for x in held])
     ends = torch.cat([x[:, -1] for x in held])
     padding = (rows == ends[:, None]).flip(1).cumprod(1).flip(1).bool() if rows.numel() else rows.bool()

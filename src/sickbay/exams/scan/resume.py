@@ -59,7 +59,7 @@ def save(file: Path, stopped: Stopped) -> None:
         book.asked.settle()
         stopped.asked[name] = book.asked.kept()
         book.asked = Asked(indexed=book.indexed)  # the old one holds samples
-        book.layout, book.alike, book.watched = [], None, []
+        book.layout, book.alike, book.watched, book.below = [], None, [], {}
     text = pickle.dumps((VERSION, stopped))
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
