@@ -75,7 +75,9 @@ def planted(what: str, seed: int) -> tuple[list[Any], set[int]]:
 def by_scan(data: list[Any], cause: str) -> tuple[str, set[int]]:
     torch.manual_seed(0)
     x, y, x_val, y_val = data
-    result: ScanResult = sickbay.scan(DataLoader(TensorDataset(x, y), 32, shuffle=True), DataLoader(TensorDataset(x_val, y_val), 64), progress=lambda *_: None)
+    result: ScanResult = sickbay.scan(
+        DataLoader(TensorDataset(x, y), 32, shuffle=True), DataLoader(TensorDataset(x_val, y_val), 64), progress=lambda *_: None
+    )
     return ", ".join(sorted({f.cause for f in result.wrong})) or "healthy", {i for f in result.wrong if f.cause == cause for i in f.indices}
 
 
@@ -85,7 +87,22 @@ def by_run(data: list[Any], cause: str) -> tuple[str, set[int]]:
         at = Path(folder)
         torch.save(data, at / "data.pt")
         (at / "train.py").write_text(SCRIPT, encoding="utf-8")
-        command = [sys.executable, "-m", "sickbay", "run", "--runs", "runs", "--name", "planted", "--json", "told.json", "--no-html", "--quiet", "train.py", "data.pt"]
+        command = [
+            sys.executable,
+            "-m",
+            "sickbay",
+            "run",
+            "--runs",
+            "runs",
+            "--name",
+            "planted",
+            "--json",
+            "told.json",
+            "--no-html",
+            "--quiet",
+            "train.py",
+            "data.pt",
+        ]
         paths = os.pathsep.join(p for p in (str(ROOT / "src"), os.environ.get("PYTHONPATH", "")) if p)
         subprocess.run(command, cwd=at, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": paths})
         document = json.loads((at / "told.json").read_text(encoding="utf-8"))
@@ -100,6 +117,8 @@ def _samples(facts: Facts, cause: str) -> set[int]:
         return set(probe.suspects.indices) if probe is not None and probe.suspects is not None else set()
     if cause == "nonfinite-input":
         return {i for batch in facts.nonfinite for i in batch.found}
+    if cause == "train-val-leakage":
+        return {i for data in facts.evaluation_data for i in data.samples}
     if cause == "corrupt-samples":
         return set(probe.outlying.indices) if probe is not None and probe.outlying is not None else set()
     return set()

@@ -173,6 +173,8 @@ class EvaluationData:
     distinct: int = 0
     found: int = 0
     """Rows that training had met too, number for number."""
+    samples: tuple[int, ...] = ()
+    """...as indices of the evaluated data set, where a loader tells; at most 1,000."""
     found_distinct: int = 0
     found_first: int | None = None
     """Rows of the first pass that training had met before it (None if it came before all training),"""
