@@ -33,7 +33,7 @@ than plain iteration with half a megabyte, 40 % with one, 33 % with two, 25 % wi
 CLOSELY, MEASURED = 4096, 8
 """After the first rows, features are measured (mean and spread of each) on one part in so many,"""
 MOST_MEASURED = 1024
-"""...by at most so many rows of it, evenly spread: means and spreads are known to a thirtieth of a spread by each, and more rows at once are a table that the processor's caches do not hold."""
+"""...by at most so many rows of it, evenly spread (of the first ones, CLOSELY)."""
 WATCHED = 8
 """Batches that are copied, to see whether the loader fills the same memory again and again. Then all must be; else they may wait as they are."""
 
@@ -208,7 +208,8 @@ class LoaderBook:
             inputs = [merged[name] for name in self.inputs]
             self.flushes += 1
             if self._closely(self.flushes):
-                self._measure(some_columns(inputs[0][:: -(-total // MOST_MEASURED)]))
+                most = CLOSELY if self.features.rows < CLOSELY else MOST_MEASURED
+                self._measure(some_columns(inputs[0][:: -(-total // most)]))
             self.asked.compare(inputs[0], numbers)
             self.asked.choose(inputs, told, indices)
         elif self.inputs:
