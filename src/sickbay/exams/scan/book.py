@@ -216,7 +216,7 @@ class LoaderBook:
             self._large(kept, told, numbers, indices)
 
     def _together(self, name: str, held: list[torch.Tensor], shape: Any) -> torch.Tensor:
-        """The rows of some batches below each other, in memory that is used again: to get it anew each time costs twice as much as to fill it. They last until the next look."""
+        """The rows of some batches below each other, in memory that is used again. They last until the next look."""
         if shape == WORDS and len({x.shape[1] for x in held}) > 1:
             return joined(held)
         rows, first = sum(len(x) for x in held), held[0]
