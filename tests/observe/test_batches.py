@@ -222,13 +222,25 @@ def test_bad_inputs_are_found_down_to_the_sample(workers: int, shuffle: bool, sc
     assert (bad.role, bad.kind, bad.loss_nonfinite) == ("input", "nan", True)
     assert bad.step == run.names["seen"][0]
     assert set(bad.samples) <= {7, 23}
-    assert len(bad.samples) == bad.count >= 1
+    assert len(bad.samples) == bad.count >= 1 and bad.found == bad.samples
     assert (bad.columns, bad.columns_total, bad.shape, bad.total) == ((2,), 4, (8, 4), 32)
     assert run.at(bad.place, "# forward")
     assert bad.variable == "inputs"
     for sample, row in zip(bad.samples, bad.rows, strict=True):
         assert math.isnan(run.names["x"][sample, 2])
         assert math.isnan(run.names["inputs"][row, 2])
+
+
+def test_samples_of_all_bad_batches_are_found(script: WatchScript) -> None:
+    text = (
+        BROKEN.replace("TENSOR", "x")
+        .replace("VALUE", "float('nan')")
+        .replace("WORKERS", "0")
+        .replace("SHUFFLE", "False")
+        .replace("        break\n", "")
+    )
+    (bad,) = script(text).facts.nonfinite
+    assert bad.samples == (7,) and set(bad.found) == {7, 23}
 
 
 @pytest.mark.parametrize(("value", "kind"), [("float('inf')", "inf"), ("-float('inf')", "-inf")])

@@ -69,6 +69,12 @@ def test_a_loader_is_known_and_a_batch_of_training_is_not_taken_for_it(script: W
     assert 0 in loaders
 
 
+def test_shared_samples_are_named_by_the_loaders_indices(script: WatchScript) -> None:
+    loop = "[score(x) for x, _ in DataLoader(TensorDataset(X[60:], Y[60:]), 20)]"
+    (data,) = script(SCRIPT.replace("EVALUATE", loop)).facts.evaluation_data
+    assert data.samples == tuple(range(20))
+
+
 def test_what_was_seen_before_the_best_weights_are_loaded_counts(script: WatchScript) -> None:
     run = script(SCRIPT.replace("EVALUATE", "score(X[60:])") + "model.load_state_dict(model.state_dict())\n")
     assert [data.found for data in run.facts.evaluation_data] == [40]

@@ -198,3 +198,38 @@ def test_rows_that_are_equal_by_nature_are_none() -> None:
     answers = torch.from_numpy((draws.random((900, 16)) < 0.15).astype(np.int64))
     result = sickbay.scan(loader(answers[:600], torch.arange(600) % 3), loader(answers[600:], torch.arange(300) % 3, shuffle=False))
     assert not [f for f in result.findings if f.cause == "train-val-leakage"]
+
+
+# -- one sample in twenty, as pictures ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_labels_of_pictures(seed: int) -> None:
+    """Which of the wrong labels are among the clearest samples is chance: all draws are found."""
+    draws = np.random.default_rng(seed)
+    x, y, *_ = split()
+    wrong = draws.choice(len(x), int(SHARE * len(x)), replace=False)
+    y[wrong] = (y[wrong] + draws.integers(1, 10, len(wrong))) % 10
+    noise = only(sickbay.scan(loader(x.reshape(-1, 1, 8, 8), y)), "label-noise")
+    precision, recall = precision_and_recall(set(noise.indices), set(wrong.tolist()))
+    assert precision >= 0.95 and recall >= 0.9, (precision, recall)
+
+
+@pytest.mark.parametrize("pictures_of", [(64,), (1, 8, 8)])
+def test_samples_far_outside_all_others(pictures_of: tuple[int, ...]) -> None:
+    x, y, x_val, y_val = split()
+    far = np.random.default_rng(0).choice(len(x), int(SHARE * len(x)), replace=False)
+    x[far] *= 1000
+    x, x_val = x.reshape(-1, *pictures_of), x_val.reshape(-1, *pictures_of)
+    result = sickbay.scan(loader(x, y), loader(x_val, y_val, shuffle=False))
+    found = only(result, "corrupt-samples")
+    assert set(found.indices) == set(far.tolist()) and [f.cause for f in result.wrong] == ["corrupt-samples"]
+
+
+def test_long_tails_are_no_outlying_samples() -> None:
+    draws = np.random.default_rng(0)
+    x = np.column_stack(
+        [draws.standard_cauchy((1200, 10)), draws.lognormal(0, 3, (1200, 10)), draws.poisson(0.2, (1200, 10)), draws.zipf(1.5, (1200, 5))]
+    )
+    y = (x[:, 0] > 0).astype(np.int64)
+    assert not [f for f in sickbay.scan(loader(x.astype(np.float32), y)).findings if f.cause == "corrupt-samples"]

@@ -83,7 +83,8 @@ def _where(batch: NonfiniteBatch) -> str:
     if columns_of(batch):
         parts.append(f"{columns_of(batch)} of {batch.columns_total}")
     if batch.batches_seen > 1:
-        parts.append(f"{times(batch.batches, 'batch').replace('batchs', 'batches')} of {batch.batches_seen:,} seen so far")
+        in_all = f", with {len(batch.found):,} samples in all" if len(batch.found) > len(batch.samples) else ""
+        parts.append(f"{times(batch.batches, 'batch').replace('batchs', 'batches')} of {batch.batches_seen:,} seen so far{in_all}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("loader", metavar="MODULE:LOADER")
-@click.option("--val", metavar="MODULE:LOADER", help="The validation loader, to compare with.")
+@click.argument("second", metavar="[MODULE:VAL_LOADER]", required=False)
+@click.option("--val", metavar="MODULE:LOADER", help="The validation loader, to compare with; the same as a second argument.")
 @click.option("--workers", type=click.IntRange(min=0), metavar="N", help="Load with so many workers  [default: the loader's own]")
 @click.option("--resume", is_flag=True, help="Go on where Ctrl-C stopped the last scan of these loaders.")
 @click.option("--json", "json_file", metavar="FILE", help="Also write the findings as a JSON document; - for standard output.")
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
 @click.option("--samples", is_flag=True, help="Show what exceptions said, which may hold values of samples.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if something is wrong.")
 def scan(
-    loader: str, val: str | None, workers: int | None, resume: bool, json_file: str | None, html_file: Path | None, samples: bool, exit_code: bool
+    loader: str,
+    second: str | None,
+    val: str | None,
+    workers: int | None,
+    resume: bool,
+    json_file: str | None,
+    html_file: Path | None,
+    samples: bool,
+    exit_code: bool,
 ) -> None:
     """Look at every batch of a loader before training.
 
@@ -37,6 +46,9 @@ def scan(
     from sickbay.cli.loaders import load, load_all
     from sickbay.scans import scan as examine
 
+    if second is not None and val is not None:
+        raise click.UsageError(f"two validation loaders were given: {second} and --val {val}")
+    val = val or second
     with redirect_stdout(sys.stderr) if json_file == "-" else nullcontext():
         train, held_out = load_all(loader) if val is None else (load(loader), load(val))
         state = _state(loader, val)

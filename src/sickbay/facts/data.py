@@ -48,6 +48,8 @@ class NonfiniteBatch:
     """Sample positions within the batch, at most 16."""
     samples: tuple[int, ...] = ()
     """The same as data set indices, where the loader tells."""
+    found: tuple[int, ...] = ()
+    """Those of all such batches so far, at most 1,000."""
     columns: tuple[int, ...] = ()
     columns_total: int = 0
     shape: tuple[int, ...] = ()
@@ -171,6 +173,8 @@ class EvaluationData:
     distinct: int = 0
     found: int = 0
     """Rows that training had met too, number for number."""
+    samples: tuple[int, ...] = ()
+    """...as indices of the evaluated data set, where a loader tells; at most 1,000."""
     found_distinct: int = 0
     found_first: int | None = None
     """Rows of the first pass that training had met before it (None if it came before all training),"""

@@ -37,6 +37,19 @@ class Offset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outlying:
+    """Samples that hold a value far outside all others."""
+
+    rows: int = 0
+    """Looked at,"""
+    found: int = 0
+    times: float = 0.0
+    """As far from the middle as any of the others, at least."""
+    indices: tuple[int, ...] = ()
+    """In the data set, at most 1,000; empty where they are not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
     """Samples whose label speaks against all that resemble them."""
 
@@ -166,6 +179,7 @@ class DataProbe:
     """...and with another target."""
     offset: Offset | None = None
     suspects: Suspects | None = None
+    outlying: Outlying | None = None
     column: Column | None = None
     evaluations: tuple[EvaluatedExamples, ...] = ()
     calibration: tuple[Calibration, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sickbay.facts.data import EvaluationData, InputScale, LabelOrder, Loader
-from sickbay.facts.examples import DataProbe
+from sickbay.facts.examples import DataProbe, Outlying
 from sickbay.nouns import NotChecked, Place
 
 
@@ -178,6 +178,8 @@ class Scan:
     overlap: EvaluationData | None = None
     exact: Twins | None = None
     near: Twins | None = None
+    outlying: tuple[tuple[str, Outlying], ...] = ()
+    """By loader."""
     augmentation: Augmentation | None = None
     not_checked: tuple[NotChecked, ...] = ()
     seconds: float = 0.0

@@ -28,6 +28,8 @@ FINGERPRINT, FINGERPRINTED = 32, 512
 """Numbers looked at per batch, and on how many of the first steps."""
 SEARCHES = 50
 """Batches searched for non-finite values once the loss is not finite; later ones only on sampled steps."""
+MOST_FOUND = 1000
+"""Samples with NaN that are told of, at most."""
 WATCHED_BYTES = 64 * 2**20
 
 
@@ -169,11 +171,12 @@ class BatchWatch(Observer):
             if known is None:
                 self.note_nonfinite(role, x, invalid, key)
             else:
-                self.bad[role] = replace(known, batches=known.batches + 1)
+                more = self._samples(_bad_rows(invalid)) if len(known.found) < MOST_FOUND else []
+                self.bad[role] = replace(known, batches=known.batches + 1, found=tuple(dict.fromkeys((*known.found, *more)))[:MOST_FOUND])
 
     def note_nonfinite(self, role: str, x: torch.Tensor, invalid: torch.Tensor, key: Any) -> None:
         rows = invalid.reshape(invalid.shape[0], -1) if invalid.dim() > 1 else invalid.reshape(-1, 1)
-        bad_rows = rows.any(1).nonzero().flatten().tolist()
+        bad_rows = _bad_rows(invalid)
         bad_columns = rows.any(0).nonzero().flatten().tolist()
         value = x[invalid][0].item()
         text = expression_of(*key) if key else ""
@@ -187,6 +190,7 @@ class BatchWatch(Observer):
             total=x.numel(),
             rows=tuple(bad_rows[:16]),
             samples=tuple(self._samples(bad_rows[:16])),
+            found=tuple(self._samples(bad_rows))[:MOST_FOUND],
             columns=tuple(bad_columns[:16]),
             columns_total=rows.shape[1],
             shape=tuple(x.shape),
@@ -321,6 +325,11 @@ def _length(thing: Any) -> int | None:
         return len(thing)
     except Exception:
         return None
+
+
+def _bad_rows(invalid: torch.Tensor) -> list[int]:
+    rows: list[int] = (invalid.reshape(invalid.shape[0], -1).any(1) if invalid.dim() else invalid.reshape(1)).nonzero().flatten().tolist()
+    return rows
 
 
 def _argument(call: str) -> str:

@@ -15,6 +15,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.batches import BatchWatch
 from sickbay.observe.features import Features
 from sickbay.observe.keys import row_keys, some_columns
 from sickbay.observe.numbers import Array, among, distinct
@@ -34,6 +35,7 @@ MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
 PASSES = 2
 """Times that one evaluation is looked at: its data is the same the next time,"""
+MOST_NAMED = 1000
 FIRST_ROWS, HALF = 16, 0.5
 """...of which its first rows tell: fewer than half of them known means others."""
 
@@ -46,6 +48,8 @@ class Group:
     caller: tuple[CodeType, int] | None
     loader: int | None
     batches: list[Array] = field(default_factory=list)
+    indices: list[Any] = field(default_factory=list)
+    """Of the data set, for each of these batches; None where no loader tells."""
     met: list[int] = field(default_factory=list)
     """Training rows that the model had met when each of these batches was evaluated."""
     features: Features = field(default_factory=Features)
@@ -188,6 +192,7 @@ class SampleWatch(Observer):
             return
         columns = some_columns(x)
         group.batches.append(row_keys(columns))
+        group.indices.append(self._indices(len(columns)) if self.loader is not None else None)
         group.met.append(book.rows)
         group.rows += len(columns)
         group.shape = tuple(x.shape[1:])
@@ -195,6 +200,12 @@ class SampleWatch(Observer):
             group.features.add(columns)
             group.features.add_rows(x)
             group.words.add(columns)
+
+    def _indices(self, size: int) -> Any:
+        """The data set indices of the batch, where a loader drew them and all of it is evaluated at once."""
+        batches = next((o for o in self.session.observers if isinstance(o, BatchWatch)), None)
+        known = batches.indices if batches is not None else None
+        return known if isinstance(known, (list, tuple)) and len(known) == size else None
 
     # -- a model that begins anew -------------------------------------------------------------------------------
 
@@ -258,6 +269,7 @@ class SampleWatch(Observer):
             rows=len(rows),
             distinct=len(distinct(rows)),
             found=int(found.sum()),
+            samples=_named(hits, group.indices),
             found_distinct=len(distinct(rows[found])),
             found_first=sum(before for before, met in zip(trained_before, group.met, strict=True) if met == first) if first else None,
             found_later=sum(before for before, met in zip(trained_before, group.met, strict=True) if met != first),
@@ -292,3 +304,10 @@ def caller_of(depth: int) -> tuple[CodeType, int] | None:
     while frame is not None and kind_of(frame.f_code) != USER:
         frame = frame.f_back
     return key_of(frame) if frame is not None else None
+
+
+def _named(hits: list[Array], indices: list[Any]) -> tuple[int, ...]:
+    """The samples that were found, by their indices."""
+    pairs = ((known, hit) for known, hit in zip(indices, hits, strict=True) if known is not None)
+    found = {i for known, hit in pairs for i, h in zip(known, hit.tolist(), strict=True) if h and isinstance(i, int)}
+    return tuple(sorted(found)[:MOST_NAMED])

@@ -11,7 +11,7 @@ from sickbay.scanned.loading import loading
 from sickbay.scanned.order import order
 from sickbay.scanned.splits import splits
 from sickbay.scanned.targets import targets
-from sickbay.scanned.values import values
+from sickbay.scanned.values import far_out, values
 
 CERTAINTIES = ("proven", "likely", "possible")
 
@@ -21,7 +21,7 @@ def judge(scan: Scan) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for loader in (scan.train, scan.val):
         if loader is not None:
-            found += [*loading(loader), *values(loader)]
+            found += [*loading(loader), *values(loader), *far_out(scan, loader)]
     found += [*targets(scan, record), *order(scan, record), *splits(scan, record)]
     return tuple(sorted(found, key=lambda f: CERTAINTIES.index(f.certainty)))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sickbay.causes.data.unscaled_input import COLUMNS, SPREAD
 from sickbay.causes.evidence import listed, shape
-from sickbay.facts.scan import Finding, LoaderSeen, TensorSeen
+from sickbay.facts.scan import Finding, LoaderSeen, Scan, TensorSeen
 from sickbay.scanned.findings import MOST, batches, called, finding, samples, share, without
 
 FEW_COLUMNS = 8
@@ -50,6 +50,18 @@ def _nonfinite(loader: LoaderSeen, t: TensorSeen) -> Iterator[Finding]:
         "remove or fill these values where the data are prepared; one of them makes the loss, and with the next step every weight, NaN",
         loader, indices=indices, columns=t.bad_columns[:64] if few else (), tensor=t.name, diff=without(indices, loader),
     )  # fmt: skip
+
+
+def far_out(scan: Scan, loader: LoaderSeen) -> Iterator[Finding]:
+    for found in (o for name, o in scan.outlying if name == loader.name):
+        of = f"{found.rows:,} samples" if found.rows >= loader.rows else f"the {found.rows:,} samples that were compared"
+        who = f": {samples(found.indices, loader)}" if found.indices and loader.indexed else ""
+        yield finding(
+            "corrupt-samples", "likely",
+            f"{found.found:,} of {of} hold values at least {found.times:,.0f} times as far from the middle as any other sample{who}",
+            "look at these samples: a unit that slipped, a sentinel such as -999, a file that was read wrongly; repair or drop them", loader,
+            title="a few samples lie far outside all others", indices=found.indices if loader.indexed else (), diff=without(found.indices, loader),
+        )  # fmt: skip
 
 
 def _scale(loader: LoaderSeen, t: TensorSeen) -> Iterator[Finding]:

@@ -9,7 +9,8 @@ weights off, the loss jumps and needs some steps to come back, in every epoch an
 
 Whenever the loss jumps far above its running level, the batch is looked at: which samples it holds, and whether values of their inputs or targets lie far (ten ranges) outside what
 other batches hold. Proof: the same outlying samples are there again when the loss jumps again. Strong: every jump comes with such a value; or the same few samples come with jumps
-higher than the loss of the untrained model, more often than chance allows (told as a probability).
+higher than the loss of the untrained model, more often than chance allows (told as a probability). Where such samples are so many that the loss never settles, the inputs themselves tell: of up
+to 3,000 that are kept in memory while the run goes on, a few hold values ten times and more as far from the middle as all others, with nothing in between.
 
 ## Looks like it but is not
 
@@ -39,7 +40,7 @@ import numpy as np
 from sickbay.causes.evidence import from_sign, hint, listed, proof, strong, times
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
-from sickbay.facts import LossSpike, Outlier, Spikes
+from sickbay.facts import LossSpike, Outlier, Outlying, Spikes
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -89,6 +90,21 @@ def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
         number = loss.index if loss is not None else index(record.series(c.name))
         if known is not None:
             yield from _examine(record, known, c, [s for s in known.kept if s.loss == number])
+    if (far := _far_out(record)) is not None and record.facts.data_probe is not None:
+        # A model may be made for such values (a sentinel that it masks): without a sign that the run suffers, this is only worth a look.
+        told = strong if signs.all else hint
+        yield told(
+            f"{far.found:,} of {far.rows:,} training samples hold values at least {far.times:,.0f} times as far from the middle as any other sample",
+            record.facts.data_probe.place,
+            found=far.found,
+        )
+        if far.indices:
+            yield hint(f"these are samples {listed([str(i) for i in far.indices], 12)}")
+
+
+def _far_out(record: Record) -> Outlying | None:
+    probe = record.facts.data_probe
+    return probe.outlying if probe is not None else None
 
 
 def _examine(record: Record, known: Spikes, c: Curve, spikes: Sequence[LossSpike]) -> Iterator[Evidence]:
@@ -282,7 +298,8 @@ def _gradients(record: Record, spikes: Sequence[LossSpike]) -> tuple[np.ndarray,
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     known = record.facts.spikes
     outliers = [o for s in (known.kept if known is not None else ()) for o in s.outliers]
-    samples = sorted({o.sample for o in outliers if o.sample is not None})
+    far = _far_out(record)
+    samples = sorted({o.sample for o in outliers if o.sample is not None}) or list(far.indices if far is not None else ())
     if not samples and known is not None and outliers:
         o = outliers[0]
         name = known.variable if o.role == "input" and known.variable.isidentifier() else known.target if known.target.isidentifier() else "x"

@@ -38,7 +38,7 @@ from dataclasses import replace
 import numpy as np
 
 from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
-from sickbay.causes.evidence import at, first_place, located, proof, strong
+from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
 from sickbay.causes.kept_apart import copied, parted
 from sickbay.causes.prepared import sides
@@ -85,6 +85,8 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
             yield proof(text, place, found=data.found, rows=data.rows)
+            if data.samples:
+                yield hint(f"these are samples {listed([str(i) for i in data.samples], 12)} of the evaluated data set")
             return
         later = _divided_anew(record, data) if held_out(record, data) else None
         if later is not None:

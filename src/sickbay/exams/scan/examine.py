@@ -24,6 +24,7 @@ from sickbay.facts.examples import DataProbe
 from sickbay.facts.scan import Augmentation, LoaderSeen, Scan, TensorSeen
 from sickbay.nouns import NotChecked
 from sickbay.observe.batches import loader_fact
+from sickbay.observe.examples.outlying import outlying
 from sickbay.observe.examples.study import probed
 
 Progress = Callable[[str, int, int | None], None]
@@ -211,6 +212,8 @@ def _draws_once(loader: Any) -> bool:
 
 
 def _questions(found: Scan, first: Pass, second: Pass | None) -> Scan:
+    both = ((p.seen.name, outlying(p.book.asked.examples)) for p in (first, second) if p is not None)
+    found = replace(found, outlying=tuple((name, o) for name, o in both if o is not None))
     probe: DataProbe | None = None
     if len(first.book.asked.examples.held) and first.book.asked.examples.target_kind:
         others = (second.book.asked.examples,) if second is not None and len(second.book.asked.examples.held) else ()

@@ -125,6 +125,8 @@ class Book:
         numbers = numbers_of(tensors, rows)
         fine = np.isfinite(numbers).all(1)
         rows, numbers = rows[fine], numbers[fine]
+        if not len(rows):
+            return
         self.held.add(
             names[rows],
             numbers,

@@ -14,6 +14,7 @@ from sickbay.observe.examples.book import Book
 from sickbay.observe.examples.columns import best_column
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
+from sickbay.observe.examples.outlying import outlying
 from sickbay.observe.examples.relation import FEWEST_ROWS, Views, like_noise, relation
 from sickbay.observe.examples.renamed import renamed
 from sickbay.observe.examples.rows import TABLE
@@ -70,6 +71,7 @@ def probed(book: Book, others: Sequence[Book], seconds: float = SECONDS) -> fact
         features=book.held.numbers.shape[1],
         loader=book.loader,
         relation=found,
+        outlying=outlying(book),
         again=book.again,
         changed=book.changed,
         variance=0.0 if classes or not len(y) else float(y.var()),
