@@ -5,12 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import DataProbe, Head, InputScale, Loss, Op, Relation, Values
+from sickbay.facts import DataProbe, Head, InputScale, Loss, Op, Relation, Timeline, Values
+from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, falling, make_record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 FLAT = 1.1 + np.random.default_rng(0).normal(0, 0.05, 300)
 WINE = {"dtype": "float32", "mean": 69.0, "std": 215.0, "minimum": 0.1, "maximum": 1680.0, "feature_std_min": 0.12, "feature_std_max": 315.0}
+
+
+TWICE = {"mean": 0.001, "std": 0.0015, "minimum": 0.0, "maximum": 0.0039, "feature_std_min": 0.0, "feature_std_max": 0.002}
+"""Pixels that are divided by 255 twice."""
 
 
 def inputs(losses: np.ndarray = FLAT, first: str = "linear", **scale: Any) -> Record:
@@ -55,8 +60,11 @@ class TestUnscaledInput(CauseTestCase):
         yield classification(end=9.0)
         yield station()
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
+        yield inputs(**TWICE)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "small inputs of a model that learns", inputs(falling(2.3, 0.1, 300), **TWICE)
+        yield "sparse inputs", inputs(**TWICE | {"maximum": 1.0})
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "a classification that gets below guessing", classification(end=0.4)
         yield "it trains well all the same", inputs(losses=falling(1.1, 0.1))
@@ -68,3 +76,23 @@ class TestUnscaledInput(CauseTestCase):
         yield "a few huge targets, which an order by size does not know", station(biggest=15.0)
         yield "token numbers", inputs(dtype="int64")
         yield "standardised", inputs(mean=0.0, std=1.0, maximum=6.0, minimum=-5.0, feature_std_min=0.9, feature_std_max=1.1)
+
+
+def test_a_second_division_is_pointed_at_and_taken_out() -> None:
+    script = """\
+def prepare(batch):
+    images, labels = batch
+    return images / 255.0, labels
+
+for batch in loader:
+    images, labels = prepare(batch)
+    loss = F.cross_entropy(net(images), labels)
+"""
+    loss = Loss(index=0, backward_at=Place("train.py", 8))
+    timeline = Timeline(places={"forward": Place("train.py", 7)})
+    record = make_record(
+        series={"loss/train": FLAT}, inputs=[InputScale(**WINE | TWICE)], losses=[loss], timeline=timeline, sources={"train.py": script}
+    )
+    found = assert_suspects(record, "unscaled-input", "likely")
+    assert found.place is not None and found.place.line == 3
+    assert "+     return images, labels" in found.fix.diff

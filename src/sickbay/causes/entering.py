@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from sickbay.causes.fixing import Function, Source, source_at
+from sickbay.causes.fixing import Function, Source, called, source_at
 from sickbay.causes.guesses import guess
 from sickbay.causes.lineage import Lineage
 from sickbay.causes.naming import model_name
@@ -42,6 +42,37 @@ def given(record: Record) -> Statements | None:
         if source.segment(call.func) == name:
             return Statements(source, list(dict.fromkeys(s for a in call.args for s in lineage.of(a))))
     return None
+
+
+@guess
+def divided(record: Record) -> Place | None:
+    """The division by a number that the values meet last: where they are too small, that is one too many."""
+    for found in (given(record), trained_on(record)):
+        for statement in found.statements if found is not None else ():
+            if found is not None and any(_divides(node) for node in ast.walk(statement)):
+                return found.place(statement)
+    return None
+
+
+def undivided(record: Record, place: Place | None) -> str:
+    """The diff that takes this division out again."""
+    source = source_at(record, place)
+    statement = source.statement(place.line) if source is not None and place is not None else None
+    found = [n for n in ast.walk(statement) if isinstance(n, ast.BinOp) and _divides(n)] if statement is not None else []
+    if source is None or len(found) != 1:
+        return ""
+    return source.diff(source.replacing(found[0], source.segment(found[0].left)))
+
+
+def _divides(node: ast.AST) -> bool:
+    """`x / 255`, `x.div(255)`, `x * (1 / 255)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _above_one(node.right)
+    return isinstance(node, ast.Call) and called(node) in ("div", "div_", "divide", "true_divide") and any(_above_one(a) for a in node.args)
+
+
+def _above_one(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value > 1
 
 
 def scaled_after(record: Record, place: Place | None) -> str:

@@ -144,7 +144,7 @@ def _larger(record: Record, evaluation: Evaluation) -> bool:
 
 def _place(record: Record, evaluation: Evaluation) -> Place | None:
     split, number = split_at(record), named_like(record, evaluation.samples, VALIDATION)
-    if number is not None and (split is None or str(evaluation.samples) not in split.text):  # `test_size=config["val"]`
+    if number is not None and (split is None or str(evaluation.samples) not in (split.text or "")):  # `test_size=config["val"]`
         return number
     if split is not None:
         return split

@@ -4,7 +4,8 @@
 
 Initialisations and usual learning rates assume inputs with mean about 0 and spread about 1. Raw pixels (0 to 255) or table columns
 of very different size (0.5 here, 1,000 there) make the first layer's outputs and gradients larger by the same factor:
-the first steps throw the weights far off, ReLU units die, and the loss stays where guessing would be.
+the first steps throw the weights far off, ReLU units die, and the loss stays where guessing would be. Inputs that were scaled twice (divided by 255 by the
+data set and by the loop) are as far off on the other side: beside its own biases the first layer hardly sees them.
 
 ## How we know
 
@@ -35,7 +36,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.entering import entered, scaled_after
+from sickbay.causes.entering import divided, entered, scaled_after, undivided
 from sickbay.causes.evidence import first_place, located, strong
 from sickbay.causes.examples import falls_short
 from sickbay.causes.fixing import mend
@@ -52,6 +53,9 @@ SPREAD = 30.0
 # One column a thousand times wider than another, or its mean a hundred times off: then no learning rate suits both.
 COLUMNS = 1e3
 OFFSET = 100.0
+TINY = 0.1
+"""The largest input: pixels reach 1 once they are divided, 0.004 once they are divided twice, 0.06 where they only reach 16. Sparse ones are none of these: they reach 1."""
+SLOW = ("flat-loss", "chance-level", "slow-descent")
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
 MINIMUM_STEPS = 50
 MULTIPLIED = frozenset({
@@ -70,7 +74,7 @@ WORSE, MOSTLY = 1.5, 0.1
     code="D104",
     level="data",
     title="inputs are far from unit scale",
-    why="The first layer's outputs and gradients grow with the inputs, so that a usual learning rate throws the weights off in the first steps.",
+    why="The first layer's outputs and gradients follow the scale of the inputs: far above one a usual learning rate throws its weights off, far below one they hardly move.",
     explains={
         "diverging-loss", "flat-loss", "chance-level", "nonfinite-loss", "nonfinite-gradient", "early-plateau", "oscillating-loss", "loss-spikes",
         "gradient-spike", "update-ratio-high", "dead-units", "saturated-units", "lr-too-high", "dead-relu", "vanishing-gradient",
@@ -81,7 +85,10 @@ WORSE, MOSTLY = 1.5, 0.1
 def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     scale = next((s for s in record.facts.inputs if s.role == "train" and "float" in s.dtype), None)
     symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_a_constant(record) or _worse_than_a_line(record, signs)
-    if scale is None or not symptom or _normalised_first(record):
+    if scale is None or _normalised_first(record):
+        return
+    yield from _tiny(record, signs, scale)
+    if not symptom:
         return
     text = _extreme(scale)
     if text:
@@ -90,6 +97,16 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
         forward = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
         where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
         yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+
+
+def _tiny(record: Record, signs: Signs, scale: InputScale) -> Iterator[Evidence]:
+    """Scaled down once too often."""
+    largest = max(abs(scale.minimum), abs(scale.maximum))
+    sign = next(iter(signs.named(*SLOW)), None)
+    if sign is not None and 0 < largest < TINY:
+        place = divided(record) or record.facts.timeline.places.get("forward")
+        text = f"the input is nowhere larger than {largest:.2g} (spread {scale.std:.2g}), so that the first layer hardly sees it beside its biases"
+        yield strong(f"{text}; {sign.text}", place, sign.steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
 def _worse_than_a_constant(record: Record) -> str:
@@ -151,5 +168,8 @@ def _normalised_first(record: Record) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    if evidence and evidence[0].numbers.get("maximum", 1.0) < TINY:
+        snippet = "images = images / 255.0  # once: here, or in the data set"
+        return mend("scale the inputs once, to a size of about one", undivided(record, first_place(evidence)), snippet, "consent")
     snippet = "mean, std = x_train.mean(0), x_train.std(0).clamp_min(1e-8)\nx_train, x_test = (x_train - mean) / std, (x_test - mean) / std"
     return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, first_place(evidence)), snippet, "consent")
