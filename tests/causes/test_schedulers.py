@@ -208,7 +208,9 @@ def in_folds(losses: Any, rates: Any, first: int = 0) -> Record:
     """Three folds of 80 steps; the weights are set back at steps 0, 80 and 160."""
     record = run(rates, FOLDS, kind="LinearLR", settings={"total_iters": 10.0, "base_lr": 0.1}, steps=30, stepped_gaps=30)
     loads = [
-        StateLoad(module="Net", place=at("load_state_dict", FOLDS), step=step, own=4, given=4, matched=4, weights=2, kept=2, trained=True, called=True)
+        StateLoad(
+            module="Net", place=at("load_state_dict", FOLDS), step=step, own=4, given=4, matched=4, weights=2, kept=2, trained=True, called=True
+        )
         for step in (first, 80, 160)
     ]
     return with_series(with_facts(record, state_loads=tuple(loads)), losses)
