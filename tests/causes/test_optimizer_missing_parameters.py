@@ -113,3 +113,16 @@ def test_the_optimizer_is_built_below_what_changes_the_model(source: str, line: 
     diff = assert_suspects(record, "optimizer-missing-parameters").fix.diff
     # The two lines change places, whichever of them the diff shows as moved.
     assert len(added(diff)) == 1 and removed(diff) == (added(diff) if moves else [])
+
+
+def test_an_optimizer_that_was_given_what_another_one_holds() -> None:
+    source = SOURCE.replace(
+        "model.head.parameters(), lr=0.1)", "head.parameters(), lr=0.1)\nsecond = torch.optim.SGD(head.parameters(), lr=0.3)"
+    ).replace("model(x)", "body(head(x))")
+    record = with_body()
+    first = replace(record.facts.optimizers[0], built_at=Place("train.py", 2))
+    facts = with_facts(record, optimizers=(first, replace(first, index=1, built_at=Place("train.py", 3), variable="second"))).facts
+    both = make_record(steps=100, sources={"train.py": source}, parameters=facts.parameters, optimizers=facts.optimizers, losses=facts.losses)
+    suspicion = assert_suspects(both, "optimizer-missing-parameters")
+    assert suspicion.place is not None and suspicion.place.line == 3
+    assert added(suspicion.fix.diff) == ["second = torch.optim.SGD(body.parameters(), lr=0.3)"]
