@@ -30,9 +30,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
+from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
@@ -77,15 +78,17 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | None:
-    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes; else the backward."""
+    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes;
+    else the step of another optimizer beside which it belongs, or the backward."""
     backward = loss.backward_at if loss is not None else None
     source = source_at(record, backward)
     if source is not None:
         name = optimizer_name(record, optimizer)
         bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
         line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else _condition(source, present)
-        if line is not None:
-            return source.place(line)
+        beside = _beside(source, backward, record)
+        if line is not None or beside is not None:
+            return source.place(line if line is not None or beside is None else beside.lineno)
     return _scheduled(record, optimizer) or backward or optimizer.built_at
 
 
@@ -147,7 +150,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
                 "advice",
             )
         else:
-            diff = source.diff(_insertion(source, place, f"{name}.step()"))
+            beside = _beside(source, place, record)
+            diff = source.diff(source.after(beside, f"{name}.step()") if beside is not None else _insertion(source, place, f"{name}.step()"))
     return mend(text, diff, f"loss.backward()\n{name}.step()")
 
 
@@ -174,6 +178,17 @@ def _present(source: Source, name: str) -> int | None:
         if owner is not None and source.segment(owner) == name:
             return call.lineno
     return None
+
+
+def _beside(source: Source, place: Place | None, record: Record) -> ast.stmt | None:
+    """The last step of other optimizers that follows the same backward: the missing one belongs next to it."""
+    backward = source.statement(place.line if place else None)
+    names = {optimizer_name(record, o) for o in record.facts.optimizers if o.steps}
+    following = source.block(backward)[source.block(backward).index(backward) + 1 :] if backward is not None else []
+    own = list(takewhile(lambda s: not source.calls("backward", within=s), following))
+    called_on = [(s, receiver(s.value)) for s in own if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and called(s.value) == "step"]
+    steps = [s for s, owner in called_on if owner is not None and source.segment(owner) in names]
+    return steps[-1] if steps else None
 
 
 def _insertion(source: Source, place: Place | None, line: str) -> Edit | None:
