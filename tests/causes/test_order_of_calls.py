@@ -13,8 +13,8 @@ from sickbay.testing import CauseTestCase, assert_suspects, make_record, model_f
 WRONG_ORDER = LOOP.replace("        optimizer.step()", "        optimizer.zero_grad()\n        optimizer.step()")
 
 
-def without_backward(run: Run | None = None, **optimizer: Any) -> Record:
-    facts = loop_facts(**{"steps": 60, "empty_steps": 60} | optimizer)
+def without_backward(run: Run | None = None, source: str = LOOP, **optimizer: Any) -> Record:
+    facts = loop_facts(source, **{"steps": 60, "empty_steps": 60} | optimizer)
     return make_record(
         run=run or Run(steps=60, backwards=0, forwards=60, exit=0, finished=True), optimizers=facts["optimizers"], sources=facts["sources"]
     )
@@ -54,6 +54,25 @@ class TestZeroGradBeforeStep(CauseTestCase):
 
 def test_backward_goes_before_the_step() -> None:
     assert added(assert_suspects(without_backward(), "missing-backward").fix.diff) == ["        loss.backward()"]
+
+
+def test_a_backward_that_waits_for_a_condition() -> None:
+    source = LOOP.replace("        loss.backward()\n", "        if amp:\n            scaler.scale(loss).backward()\n")
+    suspicion = assert_suspects(without_backward(source=source), "missing-backward")
+    assert suspicion.place == at("if amp:", source)
+    assert added(suspicion.fix.diff) == ["        else:", "            loss.backward()"]
+
+
+def test_a_closure_that_only_gives_the_loss_back() -> None:
+    source = LOOP.replace(
+        "        loss.backward()\n        optimizer.step()", "        def closure():\n            return loss_of(x)\n        optimizer.step(closure)"
+    )
+    facts = {"stepped_at": at("optimizer.step(closure)", source), "sources": {"train.py": source}}
+    optimizer = Optimizer(index=0, kind="SGD", steps=60, empty_steps=60, stepped_at=facts["stepped_at"])
+    record = make_record(run=Run(steps=60, forwards=60, exit=0, finished=True), optimizers=[optimizer], sources=facts["sources"])
+    suspicion = assert_suspects(record, "missing-backward")
+    assert suspicion.place == at("return loss_of(x)", source)
+    assert added(suspicion.fix.diff) == ["            loss = loss_of(x)", "            loss.backward()", "            return loss"]
 
 
 def test_zero_grad_moves_before_backward() -> None:
