@@ -119,3 +119,10 @@ def test_it_belongs_beside_the_step_of_the_other_optimizer() -> None:
     s = assert_suspects(two(TWO.replace("    encoder_opt.step()\n    encoder", "    encoder")), "missing-optimizer-step")
     assert s.place is not None and s.place.line == 5
     assert s.fix.diff.index("encoder_opt.step()") < s.fix.diff.index("+    decoder_opt.step()")
+
+
+def test_a_counter_that_only_grows_where_it_is_waited_for() -> None:
+    source = NO_STEP + "        if n % 4 == 3:\n            optimizer.step()\n            n += 1\n"
+    s = assert_suspects(idle(source, stepped_at=None), "missing-optimizer-step")
+    assert s.place is not None and s.place.text == "n += 1"
+    assert added(s.fix.diff) == ["        n += 1"] and removed(s.fix.diff) == ["            n += 1"]

@@ -33,7 +33,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
+from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.causes.moving import moved_after
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
@@ -93,10 +94,24 @@ def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | N
 
 
 def _condition(source: Source, line: int | None) -> int | None:
-    """The `if` around a step that is never reached; else the step's own line."""
+    """The `if` around a step that is never reached, or the line in it that the condition waits for; else the step's own line."""
+    around = _waits(source, line)
+    waited_for = _counted_inside(source, around) if around is not None else None
+    return waited_for.lineno if waited_for is not None else around.lineno if around is not None else line
+
+
+def _waits(source: Source, line: int | None) -> ast.If | None:
     step = source.statement(line)
-    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, ast.FunctionDef))), None) if step is not None else None
-    return around.lineno if isinstance(around, ast.If) else line
+    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, Function))), None) if step is not None else None
+    return around if isinstance(around, ast.If) else None
+
+
+def _counted_inside(source: Source, condition: ast.If) -> ast.stmt | None:
+    """`n += 1` under `if n % 4 == 3:`, and nowhere else in the loop: what is waited for happens only when it has come."""
+    names = {ast.unparse(n) for n in ast.walk(condition.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    loop = next(iter(source.loops(condition)), None)
+    counted = [n for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and ast.unparse(n.target) in names] if loop is not None else []
+    return counted[0] if len(counted) == 1 and counted[0] in condition.body else None
 
 
 def _scheduled(record: Record, optimizer: Optimizer) -> Place | None:
@@ -144,6 +159,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         elif wrong is not None:
             text, diff = f"step `{name}`, the optimizer that holds this model's parameters", source.diff(wrong)
         elif (present := _present(source, name)) is not None:
+            if diff := _counted_outside(source, present):
+                return mend("count every batch, not only those on which the step is made", diff, "", "consent")
             return Fix(
                 f"`{name}.step()` is there{located(Place(file=source.file, line=present))}, but this line is never reached: correct the condition around it",
                 "",
@@ -153,6 +170,12 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             beside = _beside(source, place, record)
             diff = source.diff(source.after(beside, f"{name}.step()") if beside is not None else _insertion(source, place, f"{name}.step()"))
     return mend(text, diff, f"loss.backward()\n{name}.step()")
+
+
+def _counted_outside(source: Source, line: int) -> str:
+    around = _waits(source, line)
+    counted = _counted_inside(source, around) if around is not None else None
+    return moved_after(source, counted, around) if counted is not None else ""
 
 
 def _bare(source: Source, name: str) -> ast.expr | None:
