@@ -98,6 +98,13 @@ def test_biases_of_the_scripts_own_are_pointed_at(line: str, found: bool) -> Non
         assert [added_line.strip().rpartition("(")[2] for added_line in added(suspicion.fix.diff)] in (["m.bias, 0.0)"], ["0.0)"])
 
 
+def test_a_rectifier_that_is_given_only_negative_values() -> None:
+    source = "def encode(x):\n    return torch.relu((x - highest) @ W)\n"
+    record = with_facts(units(0.97, source=source), losses=(Loss(index=0, activations=(Op(name="relu", place=Place("train.py", 2)),)),))
+    place = assert_suspects(record, "dead-relu").place
+    assert place is not None and (place.line, place.layer) == (2, "relu1")
+
+
 def test_units_that_updates_killed_lead_to_the_learning_rate() -> None:
     source = "LR = 2.0\nnet = nn.Sequential(nn.Linear(8, 8), nn.ReLU())\noptimizer = torch.optim.SGD(net.parameters(), lr=LR)\n"
     record = units(np.where(FRAMES < 50, 0.1, 0.97), source=source)

@@ -84,9 +84,16 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _made_at(record: Record, at_start: bool, layer: str | None) -> Place:
-    """Where units that never fire were made: the line that fills the biases or, where updates killed them, that of the learning rate."""
-    found = _biases_set(record) or _weights_drawn(record) if at_start else rate_place(record)
+    """Where units that never fire were made: the line that fills the biases, draws the weights or works out what they are given; where updates killed them, that of the learning rate."""
+    found = _biases_set(record) or _weights_drawn(record) or _rectified_at(record, layer) if at_start else rate_place(record)
     return replace(found, layer=layer) if found is not None else Place(layer=layer)
+
+
+def _rectified_at(record: Record, layer: str | None) -> Place | None:
+    """The line of the rectifier itself, where it is called as a function: what it is given is worked out there."""
+    found = [x.place for loss in record.facts.losses for x in loss.activations if x.name in ("relu", "relu_", "relu6") and x.place is not None]
+    same = [p for p in found if p.layer and p.layer == layer] or found
+    return same[0] if len({(p.file, p.line) for p in same}) == 1 else None
 
 
 def _biases_set(record: Record) -> Place | None:
