@@ -126,3 +126,29 @@ def test_an_optimizer_that_was_given_what_another_one_holds() -> None:
     suspicion = assert_suspects(both, "optimizer-missing-parameters")
     assert suspicion.place is not None and suspicion.place.line == 3
     assert added(suspicion.fix.diff) == ["second = torch.optim.SGD(body.parameters(), lr=0.3)"]
+
+
+COLLECTING = """\
+def groups(model):
+    decay, rest = [], []
+    for name, p in model.named_parameters():
+        if name.endswith("bias"):
+            rest.append(p)
+        elif name.startswith("fc"):
+            decay.append(p)
+    return [{"params": decay}, {"params": rest}]
+optimizer = torch.optim.SGD(groups(model), lr=0.1)
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("change", "line"), [(("", ""), 4), (('elif name.startswith("fc")', "else"), 9)])
+def test_conditions_that_choose_what_the_optimizer_is_given(change: tuple[str, str], line: int) -> None:
+    source = COLLECTING.replace(*change)
+    facts = with_body().facts
+    record = make_record(steps=100, parameters=facts.parameters, **loop_facts(source, parameters=("head.weight",)))
+    place = assert_suspects(record, "optimizer-missing-parameters").place
+    assert place is not None and place.line == line

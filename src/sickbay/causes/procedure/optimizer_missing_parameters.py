@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.collected import collected_at
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Source, called, mend, receiver, source_at
 from sickbay.causes.moving import moved_after
@@ -83,10 +84,13 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
     if missing:
         optimizer = _twice_given(stepping) or stepping[0]
         listing = _plain_list(record, missing)
-        where = listing[0].place(listing[1].lineno) if listing else optimizer.built_at
+        built = constructor(record, optimizer)
+        chosen = collected_at(*built) if built is not None else None
+        where = listing[0].place(listing[1].lineno) if listing else chosen or optimizer.built_at
         yield proof(
             f"{listed([p.name for p in missing])} ({size(missing):,} of {size([*held(record), *missing]):,} trainable values) get gradients but are in no "
             f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start"
+            + (f"; what it holds is chosen by conditions{located(chosen)}" if chosen is not None and not listing else "")
             + ("; a plain Python list or dict hides layers from model.parameters()" if listing else ""),
             where,
             parameters=len(missing),
