@@ -87,9 +87,10 @@ def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | N
         name = optimizer_name(record, optimizer)
         bare, wrong, present = _bare(source, name), _wrong(source, backward, name, record, optimizer), _present(source, name)
         line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else _condition(source, present)
-        beside = _beside(source, backward, record)
-        if line is not None or beside is not None:
-            return source.place(line if line is not None or beside is None else beside.lineno)
+        if line is not None:
+            return source.place(line)
+        if (beside := _beside(source, backward, record)) is not None:
+            return source.place(beside.lineno)
     return _scheduled(record, optimizer) or backward or optimizer.built_at
 
 
