@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from causes.scripts import LOOP, added, at, loop_facts, removed
 from sickbay.facts import CallPattern, Optimizer, Run, Timeline
 from sickbay.record.reader import Record
@@ -79,3 +81,12 @@ def test_zero_grad_moves_before_backward() -> None:
     diff = assert_suspects(cleared("forward", "backward", "zero_grad", "step"), "zero-grad-before-step").fix.diff
     assert added(diff) == removed(diff) == ["        optimizer.zero_grad()"]
     assert diff.index("+        optimizer.zero_grad()") < diff.index("loss.backward()") < diff.index("-        optimizer.zero_grad()")
+
+
+@pytest.mark.parametrize(("head", "line"), [("def clear(ps):\n    for p in ps:\n        p.grad = None\n", "clear(params)"), ("", "w.grad.zero_()")])
+def test_gradients_that_are_cleared_by_hand(head: str, line: str) -> None:
+    source = head + LOOP.replace("        optimizer.step()", f"        {line}\n        optimizer.step()")
+    facts = loop_facts(source, empty_steps=100, emptied_by_hand=8, parameters=("a.weight",))
+    suspicion = assert_suspects(make_record(steps=100, **facts, **model_facts("a", moved=False)), "zero-grad-before-step")
+    assert suspicion.place is not None and suspicion.place.text == line and suspicion.place.guess
+    assert added(suspicion.fix.diff) == [f"        {line}"]
