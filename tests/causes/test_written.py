@@ -19,6 +19,8 @@ VAL = re.compile(r"\bval\b")
         ("class Config:\n    val_rows: int = 12\n", 2),
         ('p.add_argument("--val-size", type=int, default=12)\n', 1),
         ('cfg = {"val": 12}\n', 1),
+        ("def split(x, n_val=12): ...\n", 1),
+        ("def split(x, n_val=12): ...\nsplit(x, n_val=12)\n", 2),
         ("n_train = 12\n", None),
         ("n_val = 24\n", None),
         ("n_val = 12\nval_steps = 12\n", None),

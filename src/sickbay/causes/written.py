@@ -37,13 +37,15 @@ def _numbers(source: Source, names: Collection[str], calls: Collection[str]) -> 
 @guess
 def named_like(record: Record, value: float | Callable[[float], bool], pattern: re.Pattern[str]) -> Place | None:
     """The only line that gives this very number (or one that fits) to something whose name fits (`n_val = 12`)."""
-    found = {
-        (source, number.lineno)
+    numbers = {
+        (source, number)
         for source in sources(record)
         for name in {n for node in ast.walk(source.tree) for n in _mentioned(node) if pattern.search(n.replace("_", " "))}
         for number in named_numbers(source, name)
         if (value(_value(number)) if callable(value) else number.value == value)
     }
+    given = {(source, number) for source, number in numbers if not isinstance(source.parents.get(number), ast.arguments)}
+    found = {(source, number.lineno) for source, number in given or numbers}  # what a call gives stands before the default of its function
     source, line = found.pop() if len(found) == 1 else (None, 0)
     return source.place(line) if source is not None else None
 
