@@ -103,3 +103,12 @@ def test_blocks_whose_results_replace_each_other() -> None:
     assert "the last one's result" in suspicion.fix.text
     added_up = replace(computed, sources={"train.py": text.replace("h = block(x)", "h = block(x)\n        y = y + h")})
     assert assert_suspects(added_up, "unused-parameters").place is None
+
+
+def test_what_is_computed_and_then_left_out() -> None:
+    text = "def forward(self, x, y):\n    found = self.b(x)\n    other = self.c(y)\n    h = self.norm(other)\n    return self.a(h)\n"
+    computed = with_facts(layer(called=True), losses=(Loss(index=0, graph_reads=3),))
+    place = assert_suspects(replace(computed, sources={"train.py": text}), "unused-parameters").place
+    assert place is not None and place.line == 4 and place.guess  # line 3 begins anew, line 4 goes on without it
+    used = replace(computed, sources={"train.py": text.replace("norm(other)", "norm(other + found)")})
+    assert assert_suspects(used, "unused-parameters").place is None

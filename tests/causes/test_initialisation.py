@@ -207,6 +207,17 @@ def test_the_line_of_a_fill_in_place() -> None:
     assert assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place == place_in(source, "normal_")
 
 
+def test_of_several_fills_the_one_for_this_kind_of_layer() -> None:
+    source = """\
+for m in net.modules():
+    if isinstance(m, nn.Conv2d):
+        m.weight.data.normal_(0, 0.02)
+    elif isinstance(m, (nn.Linear, nn.Bilinear)):
+        m.weight.data.normal_(0, 3)
+"""
+    assert assert_suspects(run(WILD, {"rms": 3.0}, source=source), "init-too-large").place == place_in(source, "normal_(0, 3)")
+
+
 @pytest.mark.parametrize(
     ("fill", "line"),
     [

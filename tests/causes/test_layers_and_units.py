@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import Layer, Loss, Model, Op
+from sickbay.facts import Layer, Loss, Model, Op, Optimizer
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts, place_in
 
 FRAMES = np.arange(0, 300, 10)
@@ -91,8 +91,27 @@ def test_dead_before_the_first_update_is_told() -> None:
     ],
 )
 def test_biases_of_the_scripts_own_are_pointed_at(line: str, found: bool) -> None:
-    place = assert_suspects(units(0.97, source=f"for m in net:\n    {line}\n"), "dead-relu").place
+    suspicion = assert_suspects(units(0.97, source=f"for m in net:\n    {line}\n"), "dead-relu")
+    place = suspicion.place
     assert place is not None and place.layer == "relu1" and place.line == (2 if found else None)
+    if found:
+        assert [added_line.strip().rpartition("(")[2] for added_line in added(suspicion.fix.diff)] in (["m.bias, 0.0)"], ["0.0)"])
+
+
+def test_a_rectifier_that_is_given_only_negative_values() -> None:
+    source = "def encode(x):\n    return torch.relu((x - highest) @ W)\n"
+    record = with_facts(units(0.97, source=source), losses=(Loss(index=0, activations=(Op(name="relu", place=Place("train.py", 2)),)),))
+    place = assert_suspects(record, "dead-relu").place
+    assert place is not None and (place.line, place.layer) == (2, "relu1")
+
+
+def test_units_that_updates_killed_lead_to_the_learning_rate() -> None:
+    source = "LR = 2.0\nnet = nn.Sequential(nn.Linear(8, 8), nn.ReLU())\noptimizer = torch.optim.SGD(net.parameters(), lr=LR)\n"
+    record = units(np.where(FRAMES < 50, 0.1, 0.97), source=source)
+    optimizer = Optimizer(index=0, kind="SGD", built_at=Place("train.py", 3), steps=300)
+    suspicion = assert_suspects(with_facts(record, optimizers=(optimizer,)), "dead-relu")
+    assert suspicion.place is not None and suspicion.place.line == 1
+    assert added(suspicion.fix.diff) == ["LR = 0.2"]
 
 
 def test_the_fix_replaces_the_sigmoid() -> None:

@@ -110,6 +110,19 @@ def test_steps_of_two_branches_or_two_losses_are_not_in_a_row() -> None:
         "    encoder_opt.step()\n    encoder_opt.step()\n", "    if x:\n        encoder_opt.step()\n    else:\n        encoder_opt.step()\n"
     )
     losses = TWO.replace("    encoder_opt.step()\n    encoder", "    encoder_opt.step()\n    other(x).backward()\n    encoder")
-    for source in (losses, branches):
+    for source, line in ((losses, 5), (branches, 4)):
         s = assert_suspects(two(source), "missing-optimizer-step")
-        assert s.place is not None and s.place.line == 4
+        assert s.place is not None and s.place.line == line
+
+
+def test_it_belongs_beside_the_step_of_the_other_optimizer() -> None:
+    s = assert_suspects(two(TWO.replace("    encoder_opt.step()\n    encoder", "    encoder")), "missing-optimizer-step")
+    assert s.place is not None and s.place.line == 5
+    assert s.fix.diff.index("encoder_opt.step()") < s.fix.diff.index("+    decoder_opt.step()")
+
+
+def test_a_counter_that_only_grows_where_it_is_waited_for() -> None:
+    source = NO_STEP + "        if n % 4 == 3:\n            optimizer.step()\n            n += 1\n"
+    s = assert_suspects(idle(source, stepped_at=None), "missing-optimizer-step")
+    assert s.place is not None and s.place.text == "n += 1"
+    assert added(s.fix.diff) == ["        n += 1"] and removed(s.fix.diff) == ["            n += 1"]

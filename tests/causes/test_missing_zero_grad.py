@@ -45,6 +45,14 @@ def test_with_accumulation_it_goes_after_the_step() -> None:
     assert diff.index("self.opt.step()") < diff.index("self.opt.zero_grad()")
 
 
+def test_with_accumulation_clearing_once_per_epoch_is_no_mistake() -> None:
+    source = LOOP.replace("    for x, y", "    optimizer.zero_grad()\n    for x, y")
+    facts = loop_facts(source, zeroed_at=at("zero_grad", source), zero_calls=4, **STALE)
+    assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("zero_grad", source)
+    facts = loop_facts(source, zeroed_at=at("zero_grad", source), zero_calls=4, backwards_per_step=4.0, **STALE)
+    assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("optimizer.step()", source)
+
+
 def test_in_different_functions_it_stays_where_the_name_is_known() -> None:
     source = "def back(loss):\n    loss.backward()\n\n\ndef move(opt):\n    opt.step()\n"
     facts = loop_facts(source, stepped_at=at("opt.step()", source), **STALE)

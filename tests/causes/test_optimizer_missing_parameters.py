@@ -113,3 +113,42 @@ def test_the_optimizer_is_built_below_what_changes_the_model(source: str, line: 
     diff = assert_suspects(record, "optimizer-missing-parameters").fix.diff
     # The two lines change places, whichever of them the diff shows as moved.
     assert len(added(diff)) == 1 and removed(diff) == (added(diff) if moves else [])
+
+
+def test_an_optimizer_that_was_given_what_another_one_holds() -> None:
+    source = SOURCE.replace(
+        "model.head.parameters(), lr=0.1)", "head.parameters(), lr=0.1)\nsecond = torch.optim.SGD(head.parameters(), lr=0.3)"
+    ).replace("model(x)", "body(head(x))")
+    record = with_body()
+    first = replace(record.facts.optimizers[0], built_at=Place("train.py", 2))
+    facts = with_facts(record, optimizers=(first, replace(first, index=1, built_at=Place("train.py", 3), variable="second"))).facts
+    both = make_record(steps=100, sources={"train.py": source}, parameters=facts.parameters, optimizers=facts.optimizers, losses=facts.losses)
+    suspicion = assert_suspects(both, "optimizer-missing-parameters")
+    assert suspicion.place is not None and suspicion.place.line == 3
+    assert added(suspicion.fix.diff) == ["second = torch.optim.SGD(body.parameters(), lr=0.3)"]
+
+
+COLLECTING = """\
+def groups(model):
+    decay, rest = [], []
+    for name, p in model.named_parameters():
+        if name.endswith("bias"):
+            rest.append(p)
+        elif name.startswith("fc"):
+            decay.append(p)
+    return [{"params": decay}, {"params": rest}]
+optimizer = torch.optim.SGD(groups(model), lr=0.1)
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("change", "line"), [(("", ""), 4), (('elif name.startswith("fc")', "else"), 9)])
+def test_conditions_that_choose_what_the_optimizer_is_given(change: tuple[str, str], line: int) -> None:
+    source = COLLECTING.replace(*change)
+    facts = with_body().facts
+    record = make_record(steps=100, parameters=facts.parameters, **loop_facts(source, parameters=("head.weight",)))
+    place = assert_suspects(record, "optimizer-missing-parameters").place
+    assert place is not None and place.line == line

@@ -165,6 +165,27 @@ def test_the_line_that_keeps_what_a_function_gives_back() -> None:
     assert added(suspicion.fix.diff) == ["    losses.append(loss.item())"]
 
 
+SHOWN = """\
+def terms(x):
+    rec = F.mse_loss(model(x), x)
+    return rec, rec ** 2
+class Curves:
+    def add(self, rec, other):
+        self.rec.append(rec)
+for x in loader:
+    rec, other = terms(x)
+    rec.backward()
+    optimizer.step()
+    curves.add(*terms(held_out))
+"""
+
+
+def test_the_line_that_keeps_what_an_evaluation_gives_back() -> None:
+    suspicion = assert_suspects(keeps(SHOWN, alive=98, oldest=99, called_at=at("rec = F.mse", SHOWN)), "retained-graph")
+    assert suspicion.place == at("curves.add(*", SHOWN)
+    assert suspicion.fix.diff == "with torch.no_grad():\n    curves.add(*terms(held_out))"
+
+
 REBUILDING = """\
 for epoch in range(10):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)

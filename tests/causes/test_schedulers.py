@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added, at, loop_facts, removed
-from sickbay.facts import Crash, Evaluation, Run, Scheduler
+from sickbay.facts import Crash, Evaluation, Run, Scheduler, StateLoad
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
@@ -185,3 +185,60 @@ def test_the_constructor_is_given_what_it_lacks() -> None:
     )  # fmt: skip
     diff = assert_suspects(record, "scheduler-misuse").fix.diff
     assert added(diff) == ['scheduler = ReduceLROnPlateau(optimizer, factor=0.2, mode="max")']
+
+
+FOLDS = """\
+import torch
+
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=10)
+for fold in folds:
+    model.load_state_dict(start)
+    for epoch in range(10):
+        for x, y in fold:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        scheduler.step()
+"""
+
+
+def in_folds(losses: Any, rates: Any, first: int = 0) -> Record:
+    """Three folds of 80 steps; the weights are set back at steps 0, 80 and 160."""
+    record = run(rates, FOLDS, kind="LinearLR", settings={"total_iters": 10.0, "base_lr": 0.1}, steps=30, stepped_gaps=30)
+    loads = [
+        StateLoad(
+            module="Net", place=at("load_state_dict", FOLDS), step=step, own=4, given=4, matched=4, weights=2, kept=2, trained=True, called=True
+        )
+        for step in (first, 80, 160)
+    ]
+    return with_series(with_facts(record, state_loads=tuple(loads)), losses)
+
+
+def with_series(record: Record, losses: Any) -> Record:
+    return make_record(
+        series={"lr": record.series("lr").values, "loss/train": losses}, sources=dict(record.sources),
+        **{name: getattr(record.facts, name) for name in ("run", "schedulers", "optimizers", "losses", "state_loads")},
+    )  # fmt: skip
+
+
+ONE_FOLD = falling(0.7, 0.05, 80)
+ONLY_THE_FIRST = np.concatenate([ONE_FOLD, np.full(160, 0.7)])
+LINEAR = 0.1 * np.clip(1 - STEPS // 8 / 10, 0.0, None)
+
+
+def test_a_schedule_that_ended_with_the_first_fold() -> None:
+    suspicion = assert_suspects(in_folds(ONLY_THE_FIRST, LINEAR), "scheduler-misuse", certainty="proven")
+    assert suspicion.place is not None and suspicion.place.line == 4
+    assert [line.strip().partition(" ")[0] for line in added(suspicion.fix.diff)] == ["optimizer", "scheduler"]
+    assert all(line.startswith("    ") for line in added(suspicion.fix.diff))
+
+
+def test_weights_that_are_set_back_to_the_best_are_no_new_beginning() -> None:
+    assert_silent(in_folds(np.concatenate([ONE_FOLD, np.full(160, 0.05)]), LINEAR), "scheduler-misuse")
+    assert_silent(in_folds(ONLY_THE_FIRST, LINEAR, first=40), "scheduler-misuse")
+
+
+def test_a_schedule_over_all_folds_is_long_enough() -> None:
+    assert_silent(in_folds(np.tile(ONE_FOLD, 3), 0.1 * (1 - STEPS / 240)), "scheduler-misuse")

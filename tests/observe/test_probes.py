@@ -161,6 +161,34 @@ def test_rows_that_may_be_time_are_not_judged(name: str, script: WatchScript) ->
     assert not run(script, "self.rnn = nn.LSTM(6, 16)", "h = self.rnn(x)[0]", loop).facts.probes.mixing
 
 
+WORD_LOOP = """
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(12):
+        x = torch.randint(0, 9, SHAPE)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x).flatten(0, 1), (x.flatten() > 4).long())
+        loss.backward()
+        optimizer.step()
+"""
+TOKENS_AND_PLACES = (
+    "self.embed, self.place, self.mix = nn.Embedding(9, 16), nn.Parameter(torch.randn(PLACES, 16)), nn.TransformerEncoderLayer(16, 2, 16, 0.0)"
+)
+
+
+@pytest.mark.parametrize(
+    ("places", "passed", "mixes"),
+    [
+        ("1, 20", "h = self.mix(self.embed(x) * 4 + self.place[:, :x.shape[1]])", True),
+        ("20, 1", "h = self.mix(self.embed(x) + self.place[:len(x)])", False),  # time comes first, as the layer expects
+        ("1, 1", "h = self.mix(self.embed(x) + self.place)", None),  # the same for all words: says nothing
+    ],
+)
+def test_positions_tell_samples_from_time(places: str, passed: str, mixes: bool | None, script: WatchScript) -> None:
+    found = run(script, TOKENS_AND_PLACES.replace("PLACES", places), passed, WORD_LOOP.replace("SHAPE", "(8, 5)")).facts.probes
+    assert found.samples_tested == (mixes is not None) and bool(found.mixing) == bool(mixes)
+
+
 def test_a_graph_is_meant_to_mix(script: WatchScript) -> None:
     watched = script("""
     class Graph(nn.Module):

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from observe.conftest import WatchScript
 from observe.watched import Run
 from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
 from sickbay.observe import activations
@@ -391,3 +392,23 @@ def test_a_gradient_with_respect_to_an_input_is_not_training(function: Function)
 
     record = function(explain).record
     assert record.facts.run.backwards == 0 and record.facts.run.autograd_grad_calls == 5
+
+
+def test_one_rectifier_behind_several_layers(script: WatchScript) -> None:
+    run = script("""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.relu = nn.Linear(4, 8), nn.Linear(8, 8), nn.ReLU()
+                nn.init.constant_(self.b.bias, -90.0)
+            def forward(self, x):
+                return self.relu(self.b(self.relu(self.a(x))))
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(4):
+            optimizer.zero_grad()
+            (model(torch.randn(64, 4)) - 1).pow(2).mean().backward()
+            optimizer.step()
+    """)
+    dead = run.record.family("activation_dead")
+    assert dict(zip(dead.names, dead.values[-1].tolist(), strict=True)) == {"relu": 0.0, "b.relu": 1.0}

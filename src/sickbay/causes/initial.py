@@ -174,12 +174,23 @@ def _filled(record: Record, weight: Weight) -> Place | None:
     """The one line of the script that fills or rescales tensors in place in this way, outside of any training step."""
     methods = CONSTANTS if 1 in weight.distinct else DRAWS
     found = [
-        source.place(node.lineno)
+        (source, node)
         for source in sources(record)
         for node in ast.walk(source.tree)
         if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and not _updates(source, node)
     ]
-    return _one(found)
+    # of several, the one in the branch for layers of this kind: `elif isinstance(m, nn.Conv2d):`
+    meant = [(source, node) for source, node in found if len(found) > 1 and weight.layer_kind and _for_kind(source, node, weight.layer_kind)]
+    return _one([source.place(node.lineno) for source, node in meant or found])
+
+
+def _for_kind(source: Source, node: ast.stmt, kind: str) -> bool:
+    branches = [a for a in source.ancestors(node) if isinstance(a, ast.If)][:1]
+    tested = {
+        n.attr if isinstance(n, ast.Attribute) else n.id for a in branches for n in ast.walk(a.test) if isinstance(n, (ast.Attribute, ast.Name))
+    }
+    inside = any(node is n for a in branches for s in a.body for n in ast.walk(s))
+    return inside and kind in tested and "bias" not in ast.unparse(node)
 
 
 def _updates(source: Source, node: ast.stmt) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from sickbay.causes.fixing import Source, called, is_number, sources
 from sickbay.causes.guesses import guess
@@ -34,17 +35,23 @@ def _numbers(source: Source, names: Collection[str], calls: Collection[str]) -> 
 
 
 @guess
-def named_like(record: Record, value: float, pattern: re.Pattern[str]) -> Place | None:
-    """The only line that gives this very number to something whose name fits (`n_val = 12`)."""
-    found = {
-        (source, number.lineno)
+def named_like(record: Record, value: float | Callable[[float], bool], pattern: re.Pattern[str]) -> Place | None:
+    """The only line that gives this very number (or one that fits) to something whose name fits (`n_val = 12`)."""
+    numbers = {
+        (source, number)
         for source in sources(record)
         for name in {n for node in ast.walk(source.tree) for n in _mentioned(node) if pattern.search(n.replace("_", " "))}
         for number in named_numbers(source, name)
-        if number.value == value
+        if (value(_value(number)) if callable(value) else number.value == value)
     }
+    given = {(source, number) for source, number in numbers if not isinstance(source.parents.get(number), ast.arguments)}
+    found = {(source, number.lineno) for source, number in given or numbers}  # what a call gives stands before the default of its function
     source, line = found.pop() if len(found) == 1 else (None, 0)
     return source.place(line) if source is not None else None
+
+
+def _value(number: ast.Constant) -> float:
+    return number.value if isinstance(number.value, (int, float)) else math.nan
 
 
 def _mentioned(node: ast.AST) -> list[str]:

@@ -95,6 +95,8 @@ class ActivationWatch(Observer):
         self.sites: dict[str, Site] = {}
         self.last_layer: str = ""
         self.scratch = Scratch(MOST_SITES * MOST_NUMBERS)
+        self.behind: dict[str, str] = {}
+        """By function: the layer that came before its first use in this step."""
         session.on_output.append(self.passed)
         session.wanted_outputs = _FUNCTIONS | _LAYERS
 
@@ -103,6 +105,8 @@ class ActivationWatch(Observer):
         if not interesting or not node.grad or len(self.taken) >= MOST_SITES or not output.is_floating_point() or output.dim() < 2:
             return
         name = self._name(node)
+        if node.name in _FUNCTIONS and self.behind.setdefault(name, self.last_layer) != self.last_layer:
+            name = f"{self.last_layer}.{node.name}"  # one nn.ReLU that stands behind several layers
         if name not in self.taken and (block := _block(output, node.name, self.scratch)) is not None:
             self.taken[name] = (node.name, block)
 
@@ -136,6 +140,7 @@ class ActivationWatch(Observer):
             self.taken = {}
             self.scratch.clear()
             self.last_layer = ""
+            self.behind = {}
             session.sample_seconds += session.clock() - started
 
     def settle(self) -> None:

@@ -33,10 +33,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sickbay.causes.evidence import against, from_sign, hint, strong
-from sickbay.causes.fixing import called, mend, receiver, source_at, sources
+from sickbay.causes.evidence import against, first_place, from_sign, hint, strong
+from sickbay.causes.fixing import Source, called, mend, receiver, source_at, sources
 from sickbay.causes.initial import init_place
-from sickbay.causes.rates import main_optimizer
+from sickbay.causes.rates import rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
@@ -84,32 +84,37 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _made_at(record: Record, at_start: bool, layer: str | None) -> Place:
-    """Where units that never fire were made: the line that fills the biases or, where updates killed them, the optimizer's."""
-    found = _biases_set(record) or _weights_drawn(record) if at_start else _optimizer_built(record)
+    """Where units that never fire were made: the line that fills the biases, draws the weights or works out what they are given; where updates killed them, that of the learning rate."""
+    found = _biases_set(record) or _weights_drawn(record) or _rectified_at(record, layer) if at_start else rate_place(record)
     return replace(found, layer=layer) if found is not None else Place(layer=layer)
+
+
+def _rectified_at(record: Record, layer: str | None) -> Place | None:
+    """The line of the rectifier itself, where it is called as a function: what it is given is worked out there."""
+    found = [x.place for loss in record.facts.losses for x in loss.activations if x.name in ("relu", "relu_", "relu6") and x.place is not None]
+    same = [p for p in found if p.layer and p.layer == layer] or found
+    return same[0] if len({(p.file, p.line) for p in same}) == 1 else None
 
 
 def _biases_set(record: Record) -> Place | None:
     """The only line that gives biases a value of the script's own."""
-    found = []
-    for source in sources(record):
-        for call in (c for c in source.calls("constant_", "fill_") if c.args):
-            filled = call.args[0] if called(call) == "constant_" else receiver(call)
-            value = call.args[-1]
-            zero = isinstance(value, ast.Constant) and value.value == 0
-            found += [source.place(call.lineno)] if filled is not None and "bias" in ast.unparse(filled) and not zero else []
+    found = [source.place(value.lineno) for source in sources(record) for value in _values_of_biases(source)]
     return found[0] if len(found) == 1 else None
+
+
+def _values_of_biases(source: Source, line: int | None = None) -> Iterator[ast.expr]:
+    """The values other than 0 that biases are filled with."""
+    for call in (c for c in source.calls("constant_", "fill_", line=line) if c.args):
+        filled, value = call.args[0] if called(call) == "constant_" else receiver(call), call.args[-1]
+        zero = isinstance(value, ast.Constant) and value.value == 0
+        if filled is not None and "bias" in ast.unparse(filled) and not zero:
+            yield value
 
 
 def _weights_drawn(record: Record) -> Place | None:
     """The line that draws weights which are mostly negative, as no usual way of drawing them does."""
     places = [init_place(record, w) for w in record.facts.weights if w.trainable and w.mean < -ONE_SIDED * w.rms]
     return next((p for p in places if p is not None), None)
-
-
-def _optimizer_built(record: Record) -> Place | None:
-    optimizer = main_optimizer(record)
-    return optimizer.built_at if optimizer is not None else None
 
 
 def _without_gradient(record: Record) -> int:
@@ -123,19 +128,29 @@ def _without_gradient(record: Record) -> int:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    early = any("before the first update" in e.text for e in evidence)
+    place = first_place(evidence)
+    if not early and place is not None and place.line is not None:
+        return scaled(record, 0.1, "try a tenth of the learning rate, so that no update throws units out of reach; LeakyReLU keeps them alive")
+    if diff := _biases_at_zero(record, place):
+        return mend("start these biases at 0; a prior belongs into the last layer only", diff, "nn.init.zeros_(layer.bias)", "consent")
+    text = "repair the initialisation (bias at 0, weights of both signs) or use LeakyReLU" if early else "use LeakyReLU, or a lower learning rate"
+    return mend(text, _leaky(record), "nn.LeakyReLU(0.01)  # in place of nn.ReLU()", "consent")
+
+
+def _biases_at_zero(record: Record, place: Place | None) -> str:
+    source = source_at(record, place)
+    values = list(_values_of_biases(source, place.line)) if source is not None and place is not None and place.line is not None else []
+    return source.diff(source.replacing(values[0], "0.0")) if source is not None and len(values) == 1 else ""
+
+
+def _leaky(record: Record) -> str:
+    """The diff that puts LeakyReLU in the place of the first ReLU."""
     place = next((x.place for loss in record.facts.losses for x in loss.activations if x.name == "relu" and x.place), None)
     source = source_at(record, place)
-    diff = ""
-    if source is not None and place is not None:
-        calls = [
-            c for c in source.calls("ReLU", "relu", line=place.line) if ast.unparse(c.func) in ("nn.ReLU", "torch.nn.ReLU", "F.relu", "torch.relu")
-        ]
-        edits = [source.replacing(c.func, "nn.LeakyReLU" if "ReLU" in ast.unparse(c.func) else "F.leaky_relu") for c in calls]
-        diff = source.diff(*edits) if edits and ("import torch.nn.functional as F" in source.text or "nn.ReLU" in ast.unparse(calls[0].func)) else ""
-    early = any("before the first update" in e.text for e in evidence)
-    text = (
-        "repair the initialisation (bias at 0, He weights) or use LeakyReLU"
-        if early
-        else "use LeakyReLU, and lower the learning rate if units died after an update"
-    )
-    return mend(text, diff, "nn.LeakyReLU(0.01)  # in place of nn.ReLU()", "consent")
+    if source is None or place is None:
+        return ""
+    calls = [c for c in source.calls("ReLU", "relu", line=place.line) if ast.unparse(c.func) in ("nn.ReLU", "torch.nn.ReLU", "F.relu", "torch.relu")]
+    edits = [source.replacing(c.func, "nn.LeakyReLU" if "ReLU" in ast.unparse(c.func) else "F.leaky_relu") for c in calls]
+    known = edits and ("import torch.nn.functional as F" in source.text or "nn.ReLU" in ast.unparse(calls[0].func))
+    return source.diff(*edits) if known else ""

@@ -63,6 +63,8 @@ FEW_WEIGHTS = 300
 """Less than a linear map of scikit-learn's digits has: small by any measure."""
 SIZES = re.compile(r"\b(?:hidden|width|dim|size|units|channels?|code|latent|bottleneck|features?|embed\w*|rank|neurons)\b", re.IGNORECASE)
 """Names that scripts give to the width of a layer."""
+SHARES = re.compile(r"\b(?:width|channels?|units|size)\b.*\b(?:mult\w*|factor|scale|ratio)\b|^width$", re.IGNORECASE)
+"""...and to a factor that all widths are multiplied by."""
 OTHERWISE = ("diverging-loss", "nonfinite-loss", "oscillating-loss", "update-ratio-low", "train-val-gap", "val-rising", "chance-level", "flat-loss")
 """Signs of other illnesses; at the level of guessing nothing at all is learned, which a narrow model still could."""
 
@@ -92,7 +94,7 @@ def under_capacity(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _narrow(record: Record, waist: Waist) -> Iterator[Evidence]:
     numbers = "one number" if waist.width == 1 else f"{waist.width} numbers"
     layer = waist.op.place.layer if waist.op.place is not None and waist.op.place.layer else waist.op.name
-    size = named_like(record, waist.width, SIZES)
+    size = named_like(record, waist.width, SIZES) or named_like(record, lambda v: 0 < v < 1, SHARES)
     yield strong(
         f"all that the model knows of a sample passes through {numbers} ({layer}), from which {waist.outputs} outputs are made",
         replace(size, layer=waist.op.place.layer) if size is not None and waist.op.place is not None else waist.op.place,

@@ -30,10 +30,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import listed, strong
-from sickbay.causes.fixing import sources
+from sickbay.causes.evidence import listed, located, strong
+from sickbay.causes.fixing import Function, sources
 from sickbay.causes.guesses import guess
 from sickbay.causes.parameters import held, size
+from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
 from sickbay.nouns import Evidence, Fix, Place
@@ -65,7 +66,9 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
         yield strong(
             f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
-            _overwritten(record, unused) or next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
+            _overwritten(record, unused)
+            or _left_out(record, unused)
+            or next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
             parameters=len(unused),
             values=size(unused),
         )
@@ -98,6 +101,43 @@ def _overwritten(record: Record, unused: Sequence[Parameter]) -> Place | None:
     return found[0] if len(found) == 1 else None
 
 
+@guess
+def _left_out(record: Record, unused: Sequence[Parameter]) -> Place | None:
+    """`found = self.attention(h)`, and nobody reads `found`: the line that goes on without it, from something else that was worked out."""
+    if not all(p.called for p in unused):
+        return None
+    layers = {part for p in unused for part in p.layer.split(".")}
+    found = [
+        (source, function, s)
+        for source in sources(record)
+        for functions in source.defined.values()
+        for function in functions
+        if isinstance(function, Function)
+        for s in function.body
+        if isinstance(s, ast.Assign) and _calls_one(s, layers) and not _read_later(function, s)
+    ]
+    if len(found) != 1:
+        return None
+    source, function, store = found[0]
+    local = {n.id for s in function.body if s is not store for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    later = [s for s in function.body if s.lineno > store.lineno and _reads(s) & local]
+    return guessed(source, later[0] if later else store)
+
+
+def _calls_one(statement: ast.Assign, layers: set[str]) -> bool:
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in layers for n in ast.walk(statement.value))
+
+
+def _read_later(function: ast.FunctionDef | ast.AsyncFunctionDef, store: ast.Assign) -> bool:
+    names = {n.id for t in store.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    attributes = any(isinstance(n, (ast.Attribute, ast.Subscript)) for t in store.targets for n in ast.walk(t))
+    return attributes or any(_reads(s) & names for s in function.body if s.lineno > store.lineno)
+
+
+def _reads(statement: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
 def _replaces(loop: ast.For, statement: ast.Assign) -> bool:
     call, target = statement.value, statement.targets[0]
     if not (isinstance(call, ast.Call) and isinstance(target, ast.Name) and ast.unparse(call.func) == ast.unparse(loop.target)):
@@ -112,5 +152,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if _overwritten(record, unused) is not None:
         return Fix("give each block what the one before gave: as it is, only the last one's result is kept", "x = block(x)", "advice")
     if all(p.called for p in unused):
+        if (place := _left_out(record, unused)) is not None:
+            return Fix(f"use what {listed(layers)} give{located(place)}, or delete what is not needed", "", "advice")
         return Fix(f"use what {listed(layers)} give, or delete what is not needed", "", "advice")
     return Fix(f"call {listed(layers)} in forward, or delete what is not needed", "", "advice")

@@ -30,9 +30,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import Edit, Source, mend, receiver, source_at
+from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.causes.moving import moved_after
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
@@ -77,7 +79,8 @@ def missing_optimizer_step(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | None:
-    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes; else the backward."""
+    """The line that should have made the step: one that only names it, steps another optimizer or a scheduler instead, or asks for what never comes;
+    else the step of another optimizer beside which it belongs, or the backward."""
     backward = loss.backward_at if loss is not None else None
     source = source_at(record, backward)
     if source is not None:
@@ -86,14 +89,30 @@ def _place(record: Record, optimizer: Optimizer, loss: Loss | None) -> Place | N
         line = bare.lineno if bare is not None else source.line_of(wrong) if wrong is not None else _condition(source, present)
         if line is not None:
             return source.place(line)
+        if (beside := _beside(source, backward, record)) is not None:
+            return source.place(beside.lineno)
     return _scheduled(record, optimizer) or backward or optimizer.built_at
 
 
 def _condition(source: Source, line: int | None) -> int | None:
-    """The `if` around a step that is never reached; else the step's own line."""
+    """The `if` around a step that is never reached, or the line in it that the condition waits for; else the step's own line."""
+    around = _waits(source, line)
+    waited_for = _counted_inside(source, around) if around is not None else None
+    return waited_for.lineno if waited_for is not None else around.lineno if around is not None else line
+
+
+def _waits(source: Source, line: int | None) -> ast.If | None:
     step = source.statement(line)
-    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, ast.FunctionDef))), None) if step is not None else None
-    return around.lineno if isinstance(around, ast.If) else line
+    around = next((a for a in source.ancestors(step) if isinstance(a, (ast.If, Function))), None) if step is not None else None
+    return around if isinstance(around, ast.If) else None
+
+
+def _counted_inside(source: Source, condition: ast.If) -> ast.stmt | None:
+    """`n += 1` under `if n % 4 == 3:`, and nowhere else in the loop: what is waited for happens only when it has come."""
+    names = {ast.unparse(n) for n in ast.walk(condition.test) if isinstance(n, (ast.Name, ast.Attribute))}
+    loop = next(iter(source.loops(condition)), None)
+    counted = [n for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and ast.unparse(n.target) in names] if loop is not None else []
+    return counted[0] if len(counted) == 1 and counted[0] in condition.body else None
 
 
 def _scheduled(record: Record, optimizer: Optimizer) -> Place | None:
@@ -141,14 +160,23 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         elif wrong is not None:
             text, diff = f"step `{name}`, the optimizer that holds this model's parameters", source.diff(wrong)
         elif (present := _present(source, name)) is not None:
+            if diff := _counted_outside(source, present):
+                return mend("count every batch, not only those on which the step is made", diff, "", "consent")
             return Fix(
                 f"`{name}.step()` is there{located(Place(file=source.file, line=present))}, but this line is never reached: correct the condition around it",
                 "",
                 "advice",
             )
         else:
-            diff = source.diff(_insertion(source, place, f"{name}.step()"))
+            beside = _beside(source, place, record)
+            diff = source.diff(source.after(beside, f"{name}.step()") if beside is not None else _insertion(source, place, f"{name}.step()"))
     return mend(text, diff, f"loss.backward()\n{name}.step()")
+
+
+def _counted_outside(source: Source, line: int) -> str:
+    around = _waits(source, line)
+    counted = _counted_inside(source, around) if around is not None else None
+    return moved_after(source, counted, around) if counted is not None else ""
 
 
 def _bare(source: Source, name: str) -> ast.expr | None:
@@ -174,6 +202,17 @@ def _present(source: Source, name: str) -> int | None:
         if owner is not None and source.segment(owner) == name:
             return call.lineno
     return None
+
+
+def _beside(source: Source, place: Place | None, record: Record) -> ast.stmt | None:
+    """The last step of other optimizers that follows the same backward: the missing one belongs next to it."""
+    backward = source.statement(place.line if place else None)
+    names = {optimizer_name(record, o) for o in record.facts.optimizers if o.steps}
+    following = source.block(backward)[source.block(backward).index(backward) + 1 :] if backward is not None else []
+    own = list(takewhile(lambda s: not source.calls("backward", within=s), following))
+    called_on = [(s, receiver(s.value)) for s in own if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and called(s.value) == "step"]
+    steps = [s for s, owner in called_on if owner is not None and source.segment(owner) in names]
+    return steps[-1] if steps else None
 
 
 def _insertion(source: Source, place: Place | None, line: str) -> Edit | None:

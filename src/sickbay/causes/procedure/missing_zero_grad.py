@@ -101,14 +101,21 @@ def _loss(record: Record, o: Optimizer) -> Loss | None:
 
 
 def _place(record: Record, o: Optimizer) -> Place | None:
-    """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds."""
+    """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds. Where the gradients of several
+    passes are meant to add up, clearing them once per epoch is no mistake, and the step lacks one of its own."""
     loss = _loss(record, o)
     backward = (loss.backward_at if loss is not None else None) or o.stepped_at
     own_call = (
         o.zeroed_at if o.zeroed_at is not None and "zero_grad" in (o.zeroed_at.text or "zero_grad") else None
     )  # a trainer's own is not the user's
     meant = _meant_for_it(record, o)
+    if own_call is not None and _accumulates(o) and not o.stale_parameters and o.zero_calls < MOSTLY * o.intervals:
+        own_call = o.stepped_at
     return own_call or (meant[0].place(meant[1].lineno) if meant is not None else None) or uncalled_at(record, backward, "zero_grad") or backward
+
+
+def _accumulates(o: Optimizer) -> bool:
+    return (o.backwards_per_step or 1) > 1.5
 
 
 def _meant_for_it(record: Record, o: Optimizer) -> tuple[Source, ast.expr] | None:
@@ -132,7 +139,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         source, name = meant[0], optimizer_name(record, optimizer)
         return mend(f"clear the gradients of `{name}` here", source.diff(source.replacing(meant[1], name)), f"{name}.zero_grad()")
     line = f"{optimizer_name(record, optimizer)}.zero_grad()"
-    accumulates = (optimizer.backwards_per_step or 1) > 1.5
+    accumulates = _accumulates(optimizer)
     diff = "" if accumulates else _before_backward(record, optimizer, line)
     if not diff:
         stepping = source_at(record, optimizer.stepped_at)

@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.collected import collected_at
 from sickbay.causes.evidence import listed, located, proof
 from sickbay.causes.fixing import Source, called, mend, receiver, source_at
 from sickbay.causes.moving import moved_after
@@ -81,17 +82,28 @@ def optimizer_missing_parameters(record: Record, signs: Signs) -> Iterator[Evide
         )
     missing = _missing(record)
     if missing:
-        optimizer = stepping[0]
+        optimizer = _twice_given(stepping) or stepping[0]
         listing = _plain_list(record, missing)
-        where = listing[0].place(listing[1].lineno) if listing else optimizer.built_at
+        built = constructor(record, optimizer)
+        chosen = collected_at(*built) if built is not None else None
+        where = listing[0].place(listing[1].lineno) if listing else chosen or optimizer.built_at
         yield proof(
             f"{listed([p.name for p in missing])} ({size(missing):,} of {size([*held(record), *missing]):,} trainable values) get gradients but are in no "
             f"optimizer{located(optimizer.built_at, '; see')}; they have not changed since the start"
+            + (f"; what it holds is chosen by conditions{located(chosen)}" if chosen is not None and not listing else "")
             + ("; a plain Python list or dict hides layers from model.parameters()" if listing else ""),
             where,
             parameters=len(missing),
             values=size(missing),
         )
+
+
+def _twice_given(stepping: Sequence[Optimizer]) -> Optimizer | None:
+    """The optimizer that was given only what an earlier one holds: written after that one's line, and one name not changed."""
+    for i, optimizer in enumerate(stepping):
+        if optimizer.parameters and any(set(optimizer.parameters) <= set(earlier.parameters) for earlier in stepping[:i]):
+            return optimizer
+    return None
 
 
 def _orphans(record: Record) -> Iterator[tuple[Optimizer, list[Parameter]]]:
@@ -158,15 +170,30 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         diff = source.diff(source.replacing(assignment.value, f"nn.{held_in}({value})"))
         snippet = f"{source.segment(assignment.targets[0])} = nn.{held_in}(...)"
         return mend(f"keep the layers in an nn.{held_in}, so that parameters() gives them to the optimizer", diff, snippet)
-    optimizer = thawed[0] if thawed is not None else next((o for o in record.facts.optimizers if o.steps), None)
+    stepping = [o for o in record.facts.optimizers if o.steps]
+    twice = _twice_given(stepping) if thawed is None else None
+    optimizer = thawed[0] if thawed is not None else twice or next(iter(stepping), None)
     built = constructor(record, optimizer) if optimizer is not None else None
-    diff = _whole_model(*built, missing) if built is not None else ""
     modules = list(dict.fromkeys((p.layer.partition(".")[0] or p.layer) if p.layer else p.name for p in missing))
+    if twice is not None and built is not None and (diff := _other_module(*built, modules)):
+        return mend(f"give this optimizer the parameters of {listed(modules)}; another one holds what it was given", diff, "", "consent")
+    diff = _whole_model(*built, missing) if built is not None else ""
     name = optimizer_name(record, optimizer) if optimizer is not None else "optimizer"
     owner = model_name(record, record.facts.timeline.places.get("forward")) if any("." in p.name for p in missing) else ""
-    module = ".".join(part for part in (owner, modules[0] if modules else "module") if part)
+    module = modules[0] if modules else "module"
+    module = owner if owner.rpartition(".")[2] == module else ".".join(part for part in (owner, module) if part)
     snippet = f'{name}.add_param_group({{"params": {module}.parameters()}})'
     return mend(f"give the optimizer the parameters of {listed(modules)} too", diff, snippet, "consent")
+
+
+def _other_module(source: Source, call: ast.Call, modules: list[str]) -> str:
+    """`self.actor.parameters()` becomes `self.critic.parameters()`, if that is a name in the file."""
+    owners = [o for c in source.calls("parameters", within=call) if (o := receiver(c)) is not None]
+    if len(owners) != 1 or len(modules) != 1 or not isinstance(owners[0], (ast.Name, ast.Attribute)):
+        return ""
+    other = f"{source.segment(owners[0].value)}.{modules[0]}" if isinstance(owners[0], ast.Attribute) else modules[0]
+    known = any(isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) == other for n in ast.walk(source.tree))
+    return source.diff(source.replacing(owners[0], other)) if known else ""
 
 
 def _built_later(source: Source, call: ast.Call, put: Place) -> str:

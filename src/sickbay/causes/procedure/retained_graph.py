@@ -66,7 +66,8 @@ def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     for k in record.facts.kept:
         loss = _loss(record, k)
         if _accumulates(k) and k.called_at is not None:
-            stored = _kept_value(record, k.called_at)
+            keeper = _kept_value(record, k.called_at)
+            stored = keeper[1] if keeper is not None else None
             yield proof(
                 f"the graphs of {k.alive:,} of {k.marked:,} losses that were computed{located(k.called_at)} were alive at once, the oldest {times(k.oldest, 'step')} old: "
                 f"what is made of them is kept with its graph{located(stored)}",
@@ -157,19 +158,26 @@ def _keeper(record: Record, loss: Loss | None) -> tuple[Source, Place, ast.expr]
     names = {loss.variable, *_terms(source, around, loss.variable)} - {""}
     if (found := _kept_in(source, around, names)) is not None:
         return found
-    if isinstance(around, Function) and any(isinstance(n, ast.Return) and n.value is not None and _is_kept(n.value, names) for n in ast.walk(around)):
-        return _kept_result(record, around.name)
-    return None
+    return _kept_result(record, around.name) if isinstance(around, Function) and _gives_back(around, names) else None
 
 
-def _kept_value(record: Record, called_at: Place) -> Place | None:
-    """The line of the same function that puts something made of the loss into a container."""
+def _kept_value(record: Record, called_at: Place) -> tuple[Source, Place, ast.expr] | None:
+    """The line that puts something made of the loss into a container: in the same function, or where that function's result goes."""
     source = source_at(record, called_at)
     statement = statement_at(source, called_at) if source is not None else None
-    if source is None or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+    if source is None or statement is None:
         return None
-    found = _kept_in(source, source.function(statement), {statement.targets[0].id})
-    return found[1] if found is not None else None
+    around = source.function(statement)
+    names = {t.id for t in statement.targets if isinstance(t, ast.Name)} if isinstance(statement, ast.Assign) else set()
+    if names and (found := _kept_in(source, around, names)) is not None:
+        return found
+    return _kept_result(record, around.name) if isinstance(around, Function) and _gives_back(around, names, statement) else None
+
+
+def _gives_back(function: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str], made: ast.stmt | None = None) -> bool:
+    """Whether a function returns one of these names, or what this statement makes, with its graph."""
+    returned = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+    return any((n is made and n.value is not None and not _detaches(n.value)) or (n.value is not None and _is_kept(n.value, names)) for n in returned)
 
 
 def _terms(source: Source, around: ast.AST, name: str) -> set[str]:
@@ -207,7 +215,7 @@ def _kept_result(record: Record, function: str) -> tuple[Source, Place, ast.expr
 
 
 def _kept_in(source: Source, around: ast.AST, names: set[str], result: ast.Call | None = None) -> tuple[Source, Place, ast.expr] | None:
-    for node in (n for n in ast.walk(around) if isinstance(n, ast.stmt)):
+    for node in (n for n in ast.walk(around) if isinstance(n, ast.stmt) and source.function(n) is around):
         for kept in _stored(node):
             if _is_kept(kept, names, result):
                 return source, source.place(node.lineno), kept
@@ -243,13 +251,16 @@ def _detaches(value: ast.expr) -> bool:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     for k in record.facts.kept:
         if _accumulates(k):
-            keeper = _keeper(record, _loss(record, k))
+            keeper = _kept_value(record, k.called_at) if k.called_at is not None else _keeper(record, _loss(record, k))
             diff = ""
             if keeper is not None:
                 source, _, kept = keeper
                 text = source.segment(kept)
                 plain = isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 diff = source.diff(source.replacing(kept, f"{text}.item()" if plain else f"({text}).item()"))
+            if keeper is not None and not diff and k.called_at is not None:  # of a pass that is not trained on
+                line = (keeper[1].text or "").strip()
+                return Fix("keep numbers, not tensors with their graphs: compute them without one", f"with torch.no_grad():\n    {line}", "advice")
             return mend("keep the number, not the tensor with its graph", diff, "total += loss.item()", "consent")
     return _cut(record)
 

@@ -14,12 +14,13 @@ per optimizer step, the rate is below a hundredth of its highest before 40 % of 
 have lasted for the epochs of the run. *Too slow*: it is planned for as many calls as there were optimizer steps and got less than half of them.
 *Twice*: two lines step it between the same two optimizer steps. *Never*: built, and no call follows. *Direction*: `ReduceLROnPlateau` cuts the rate
 because a number that improves is read the wrong way round. *Built anew*: one line builds a scheduler for the same optimizer again and again (in every epoch), and each gets
-no further than the beginning of its schedule.
+no further than the beginning of its schedule. *Outlived*: the model is set back to its first weights (a new fold), the scheduler is not, and its rate is gone for good.
 
 ## Looks like it but is not
 
 - OneCycle and cosine over all batches of the run, exponential decay per epoch, warm-up then decay: calls and numbers agree.
 - Warm restarts and cyclic schedules: the rate comes back by design.
+- Weights that are set back to the best ones of a run: the loss does not go up, and that line did not run before the first step.
 - A run that was stopped early: the schedule is unfinished, but the pace is right.
 - Schedulers that are parts of a SequentialLR or ChainedScheduler; rates that the script sets by hand.
 
@@ -41,6 +42,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.begun_again import begun_again, built_for_each
 from sickbay.causes.evidence import at, located, proof, strong, times
 from sickbay.causes.fixing import Source, mend, receiver, source_at
 from sickbay.causes.hyperparameters import lr_decayed_too_soon as decayed
@@ -92,7 +94,7 @@ def scheduler_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield again
         return
     for s in judged_schedulers(record):
-        for finding in (_never, _other_optimizer, _twice, _too_fast, _too_slow, _wrong_way, _up_again):
+        for finding in (_never, _other_optimizer, _outlived, _twice, _too_fast, _too_slow, _wrong_way, _up_again):
             found = list(finding(record, s))
             yield from found
             if found:
@@ -148,6 +150,11 @@ def _other_optimizer(record: Record, s: Scheduler) -> Iterator[Evidence]:
             s.built_at or s.stepped_at,
             calls=s.steps,
         )
+
+
+def _outlived(record: Record, s: Scheduler) -> Iterator[Evidence]:
+    if (found := begun_again(record, s)) is not None:
+        yield found
 
 
 def _twice(record: Record, s: Scheduler) -> Iterator[Evidence]:
@@ -284,6 +291,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         source = source_at(record, s.stepped_at or s.built_at)
         if list(_never(record, s)):
             return mend("step the scheduler, or take it out", _stepping(record, s, name), f"optimizer.step()\n{name}.step()", "consent")
+        if list(_outlived(record, s)):
+            text = "build the optimizer and its scheduler anew whenever the model begins again"
+            return mend(text, built_for_each(record, s), f"model.load_state_dict(start)\noptimizer = ...\n{name} = ...", "consent")
         if list(_twice(record, s)):
             again = s.also_stepped_at[0] if s.also_stepped_at else None
             extra = source_at(record, again)

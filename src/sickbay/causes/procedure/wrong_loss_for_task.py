@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import against, first_place, hint, located, proof, shape, strong
 from sickbay.causes.fixing import Edit, Source, called, mend, source_at
@@ -45,12 +46,14 @@ from sickbay.causes.loss_call import yes_and_no_otherwise
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import renamed
 from sickbay.facts import Head, Values
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "difference")
 MARGIN = ("soft_margin_loss", "hinge_embedding_loss")
+MODULES = {"cross_entropy": "CrossEntropyLoss", "binary_cross_entropy_with_logits": "BCEWithLogitsLoss"}
+"""Losses in whose place another one belongs; of the others the targets are to be changed."""
 FEW = 3
 """With two classes, 0 and 1 are a fair regression target (least squares); from three on the order matters."""
 SEPARATED = 4.0
@@ -80,13 +83,28 @@ SPARSE = 0.2
 def wrong_loss_for_task(record: Record, signs: Signs) -> Iterator[Evidence]:
     for loss in record.facts.losses:
         for head in (*loss.heads, *loss.by_hand):
-            yield from _one_column(head)
-            if head.target is not None:
-                yield from _binary(head, head.target)
-                yield from _not_probabilities(record, head, head.target)
-                yield from _margin(head, head.target)
-                yield from _class_numbers(record, head, head.target)
-                yield from _medians(head, head.target)
+            for e in _of_head(record, head):
+                yield replace(e, place=_chosen_at(record, head)) if e.place is not None and e.place == head.called_at else e
+
+
+def _of_head(record: Record, head: Head) -> Iterator[Evidence]:
+    yield from _one_column(head)
+    if head.target is not None:
+        yield from _binary(head, head.target)
+        yield from _not_probabilities(record, head, head.target)
+        yield from _margin(head, head.target)
+        yield from _class_numbers(record, head, head.target)
+        yield from _medians(head, head.target)
+
+
+def _chosen_at(record: Record, head: Head) -> Place | None:
+    """Where the script chose this loss: the one line that makes it, if it is a module and another loss should stand there; else the call."""
+    source = source_at(record, head.called_at)
+    module = MODULES.get(head.function, "")
+    made = source.calls(module) if source is not None and module else []
+    if source is None or len(made) != 1 or head.called_at is None or source.calls(head.function, line=head.called_at.line):
+        return head.called_at
+    return source.place(made[0].lineno)
 
 
 def _one_column(head: Head) -> Iterator[Evidence]:
@@ -290,7 +308,7 @@ def _calls_them_classes(record: Record, head: Head) -> str:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
-    head = next((h for x in record.facts.losses for h in (*x.heads, *x.by_hand) if h.called_at == place), None)
+    head = next((h for x in record.facts.losses for h in (*x.heads, *x.by_hand) if place in (h.called_at, _chosen_at(record, h))), None)
     function = head.function if head is not None else ""
     if function in SQUARED:
         return Fix(

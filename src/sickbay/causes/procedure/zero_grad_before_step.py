@@ -26,12 +26,15 @@ Clear before backward: zero_grad, backward, step.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import located, proof
-from sickbay.causes.fixing import Source, mend, source_at
+from sickbay.causes.fixing import Source, called, mend, receiver, source_at
+from sickbay.causes.guesses import guess
 from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
+from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer
 from sickbay.nouns import Evidence, Fix, Place
@@ -70,7 +73,7 @@ def zero_grad_before_step(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
         yield proof(
             text,
-            o.zeroed_at or o.stepped_at,
+            o.zeroed_at or _cleared_by_hand(record, o) or o.stepped_at,
             empty=o.empty_steps,
             steps_made=o.steps,
         )
@@ -84,6 +87,36 @@ def _emptied(record: Record) -> list[Optimizer]:
 def _by_hand(o: Optimizer) -> bool:
     """No zero_grad was called, but gradients that backward had made were zero when the step came, every time it was looked at."""
     return o.emptied_by_hand >= MINIMUM_STEPS
+
+
+@guess
+def _cleared_by_hand(record: Record, o: Optimizer) -> Place | None:
+    """The one statement between backward and step that sets gradients to zero or None, itself or by a function of the script's own."""
+    source = source_at(record, o.stepped_at)
+    backward = next((x.backward_at for x in record.facts.losses if o.index in x.optimizers and x.backward_at), None)
+    if source is None or o.stepped_at is None or backward is None or backward.file != o.stepped_at.file:
+        return None
+    step, back = source.statement(o.stepped_at.line), source.statement(backward.line)
+    block = source.block(step) if step is not None else []
+    between = block[block.index(back) + 1 : block.index(step)] if step is not None and back in block else []
+    found = [s for s in between if any(_empties(n) for n in (s, *_called_in(source, s)))]
+    return guessed(source, found[0]) if len(found) == 1 else None
+
+
+def _called_in(source: Source, statement: ast.stmt) -> list[ast.AST]:
+    return [f for c in source.calls(within=statement) for f in source.defined.get(called(c), ())]
+
+
+def _empties(node: ast.AST) -> bool:
+    """`p.grad = None`, `p.grad.zero_()`, `p.grad *= 0`."""
+    for n in ast.walk(node):
+        targets = n.targets if isinstance(n, ast.Assign) else [n.target] if isinstance(n, ast.AugAssign) else []
+        if any(isinstance(t, ast.Attribute) and t.attr == "grad" for t in targets):
+            return True
+        owner = receiver(n) if isinstance(n, ast.Call) and called(n) in ("zero_", "fill_", "mul_") else None
+        if owner is not None and "grad" in ast.unparse(owner):
+            return True
+    return False
 
 
 def _found_nothing(record: Record, o: Optimizer) -> bool:
@@ -115,7 +148,7 @@ def _clears_after_backward(calls: tuple[str, ...]) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     optimizer = next(iter(_emptied(record)), None)
-    zeroed = optimizer.zeroed_at if optimizer is not None else None
+    zeroed = (optimizer.zeroed_at or _cleared_by_hand(record, optimizer)) if optimizer is not None else None
     backward = next((x.backward_at for x in record.facts.losses if x.backward_at), None)
     source = source_at(record, zeroed)
     diff = _moved(source, zeroed, backward) if source is not None else ""

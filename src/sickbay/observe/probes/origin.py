@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 HOPS = 8
 _PICKS = frozenset({"getitem", "index_select", "index", "take_along_dim"})
+_SUMS = frozenset({"add", "radd", "iadd"})
 
 
 class Origin:
@@ -52,6 +53,14 @@ class Origin:
                 return
             index = node.args[0] if node.args else None
 
+    def look_back(self, module: torch.nn.Module, x: torch.Tensor, trace: Trace) -> None:
+        """After a pass that was followed: words to which positions are added, the same ones for every sample, say which dimension is which."""
+        if id(module) in self.picked or x.dim() != 2 or x.is_floating_point():
+            return
+        found = {d for node in trace.nodes if (d := _shared_along(node, tuple(x.shape), trace)) is not None}
+        if len(found) == 1:
+            self.picked[id(module)] = found.pop()
+
     def dimension(self, module: torch.nn.Module, inputs: list[torch.Tensor], index: int) -> int | None:
         """The dimension of samples of one input of a model."""
         x = inputs[index]
@@ -76,6 +85,27 @@ def _picked(node: Node, x: torch.Tensor, direct: bool) -> int | None:
     by_vector = any(s == (node.shape[d],) for d in cut for s in node.shapes[1:])
     by_list = direct and len(node.shapes) == 1 and not x._is_view()  # a slice would be a view; a list or array copies
     return cut[0] if len(cut) == 1 and (by_vector or by_list) else None
+
+
+def _shared_along(node: Node, words: tuple[int, ...], trace: Trace) -> int | None:
+    """The dimension of the words along which what is added to their embedding is the same: `embed(x) + position[:, :length]`."""
+    if node.name not in _SUMS or len(node.shapes) != 2 or node.shape[:2] != words or len(node.shape) != 3 or 1 in words:
+        return None
+    for own, other in ((0, 1), (1, 0)):
+        added = (*[1] * (3 - len(node.shapes[other])), *node.shapes[other])
+        if node.shapes[own] == node.shape and added in ((1, *node.shape[1:]), (node.shape[0], 1, node.shape[2])) and _embeds(node.args[own], trace):
+            return added.index(1)
+    return None
+
+
+def _embeds(index: int | None, trace: Trace) -> bool:
+    """Embedded words, maybe scaled or dropped out since."""
+    for _ in range(HOPS):
+        node = trace.nodes[index] if index is not None else None
+        if node is None or node.name == "embedding":
+            return node is not None
+        index = node.args[0] if node.args else None
+    return False
 
 
 def by_design(module: torch.nn.Module, inputs: list[torch.Tensor], index: int, count: int) -> bool:

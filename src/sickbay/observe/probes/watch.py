@@ -19,7 +19,7 @@ from sickbay.observe.probes.origin import Origin, by_design
 from sickbay.observe.probes.rerun import Rerun, Spot
 from sickbay.observe.probes.samples import Meeting, samples_meet
 from sickbay.observe.probes.untouched import untouched
-from sickbay.observe.trace import inside_transform
+from sickbay.observe.trace import Trace, inside_transform
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -87,13 +87,19 @@ class ProbeWatch(Observer):
         if self.over or not call.grad:
             return
         self.wanted = self.wanted or (self.due and self._open(call))
+        if (followed := self._followed(call)) is not None:
+            self.origin.look_at(call.module, *followed)
+
+    def _followed(self, call: ForwardCall) -> tuple[torch.Tensor, Trace] | None:
+        """On a step that is followed from its beginning: the model's first input, and what is known so far."""
         trace = self.session.trace
-        if self.session.tracing and trace is not None and not trace.outputs_only and self.session.step:
-            x = next((a for a in call.args if isinstance(a, torch.Tensor) and a.dim()), None)
-            if x is not None:
-                self.origin.look_at(call.module, x, trace)
+        x = next((a for a in call.args if isinstance(a, torch.Tensor) and a.dim()), None)
+        whole = self.session.tracing and trace is not None and not trace.outputs_only and self.session.step
+        return (x, trace) if whole and x is not None and trace is not None else None
 
     def forward_ends(self, call: ForwardCall, _: Any) -> None:
+        if not self.over and call.grad and (followed := self._followed(call)) is not None:
+            self.origin.look_back(call.module, *followed)
         if self.wanted and call.grad and self._open(call) and self._affordable(call):
             self.forwards = [*self.forwards[-3:], call]
 
