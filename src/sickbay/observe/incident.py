@@ -128,7 +128,7 @@ def _inputs(packer: Packer, session: Session, seen: Seen, made: facts.Incident) 
         arguments = packer.pack(tuple(args), describe=True)
         named = packer.pack(dict(kwargs), "kwargs", describe=True)
         packed.append({"model": name, "args": arguments, "kwargs": named})
-        told.append(facts.ModelGiven(model=name, tensors=tuple(packer.told)))
+        told.append(facts.ModelGiven(model=name, tensors=tuple(packer.told), stateless=next(_state(module), None) is None))
     packer.end()
     return packed, replace(made, inputs=tuple(told))
 
