@@ -40,6 +40,12 @@ def test_what_was_not_measured_is_said() -> None:
     assert "from fewer than 100 norms this is a guess" in text
 
 
+def test_a_run_that_broke_gives_no_limit() -> None:
+    """Its last finite norms are what it broke by."""
+    text = str(sickbay.suggest_clip(make_record(series={"grad_norm": [3.0, 2e4, 6e17, *[np.nan] * 50]})))
+    assert text.startswith("no limit follows from this run: 50 of 53 gradient norms were NaN or infinite") and "clip at" not in text
+
+
 def test_clipping_by_hand_shows_only_the_norms_after_it() -> None:
     record = make_record(series={"grad_norm": np.full(200, 0.1)}, clippings=[Clipping(index=0, kind="hand", limit=0.1, calls=200)])
     assert "norms after clipping: too small" in str(sickbay.suggest_clip(record))

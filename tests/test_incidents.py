@@ -106,6 +106,32 @@ def test_an_incident_is_shown(run: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80 or "/" in max(text.splitlines(), key=len), "only paths may be longer"
 
 
+def test_what_is_called_after_the_model_is_not_loaded(tmp_path: Path) -> None:
+    """A loss that is a module has no weights: the lines that are shown load the model before it."""
+    judge = "class Judge(torch.nn.Module):\n    def forward(self, a, b): return (a - b).pow(2).mean()\njudge = Judge()\noptimizer ="
+    text = (
+        TRAIN.replace("AFTER", "pass")
+        .replace("optimizer =", judge, 1)
+        .replace("(model(x) - x.max() / total).pow(2).mean()", "judge(model(x), x.max() / total)")
+    )
+    (tmp_path / "train.py").write_text(text)
+    tool(tmp_path, "run", "--quiet", "--name", "run", "train.py")
+    shown = tool(tmp_path, "incident", "run").stdout
+    assert 'incident.weights["Sequential"]' in shown and "call = incident.inputs[-2]" in shown
+    kept = load_incident(tmp_path / ".sickbay" / "runs" / "run")
+    assert list(kept.weights) == ["Sequential"] and kept.inputs[-2]["model"] == "Sequential"
+
+
+def test_a_loss_that_is_left_out_is_not_blamed_on_the_budget(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        TRAIN.replace("AFTER", "pass").replace(
+            "        optimizer.zero_grad()", "        if not loss.isfinite(): continue\n        optimizer.zero_grad()"
+        )
+    )
+    tool(tmp_path, "run", "--quiet", "--name", "run", "train.py")
+    assert "--blackbox was 0 and" not in tool(tmp_path, "incident", "run").stderr
+
+
 def test_it_can_be_named_by_its_files_and_by_its_record(run: Path) -> None:
     told = shown(run).splitlines()[1]
     for path in (description(run), description(run).with_suffix(".pt"), next(run.glob("*.sickbay"))):

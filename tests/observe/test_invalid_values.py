@@ -140,6 +140,21 @@ def test_gaps_in_the_data_are_not_hidden_values(script: WatchScript) -> None:
     assert run.loss.masked == ()
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "paths = torch.cat([z[:, :1], torch.full((16, 2), float('-inf'))], 1)",
+        "paths = z.masked_fill(z < z.max(1, keepdim=True).values, -torch.inf)",
+        "paths = torch.where(z > 0, z, torch.inf)",
+        "paths = z + torch.tensor([0.0, 0.0, float('-inf')])",
+    ],
+)
+def test_infinities_that_the_script_writes_are_not_hidden(before: str, script: WatchScript) -> None:
+    """The impossible paths of a recursion in log space, forbidden transitions, a search for the least."""
+    run = script(program("F.cross_entropy(z, y) + torch.where(torch.isinf(paths), torch.zeros(()), paths).mean()", before=before))
+    assert not [m for m in run.loss.masked if m.times]
+
+
 @pytest.mark.parametrize("check", ["torch.isnan(loss)", "loss != loss", "not __import__('math').isfinite(loss.item())"])
 def test_steps_left_out(check: str, script: WatchScript) -> None:
     run = script(program("F.cross_entropy(z / (0 if step % 4 == 3 else 1), y)", after=f"if {check}: continue", steps=24))

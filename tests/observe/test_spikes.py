@@ -63,6 +63,14 @@ def test_a_target_under_a_loss_of_the_scripts_own(script: WatchScript) -> None:
     assert (spikes.variable, spikes.target) == ("x", "y")
 
 
+@pytest.mark.parametrize("detail", [1, 1000])
+def test_a_target_under_a_formula(detail: int, script: WatchScript) -> None:
+    """No function is given it: it is of the batch that the loader gave."""
+    own = program("targets[17] = -900.0").replace("F.mse_loss(model(x), y)", "((model(x) - y) ** 2).mean()")
+    kept = script(own, detail_steps=detail).facts.spikes.kept
+    assert {(o.role, o.sample, o.value) for s in kept for o in s.outliers} == {("target", 17, -900.0)}
+
+
 def test_an_input_under_a_loss_of_the_scripts_own(script: WatchScript) -> None:
     own = program("inputs[17, 2] = 400.0").replace("model =", OWN, 1).replace("F.mse_loss(model(x), y)", "criterion(model(x), y)")
     assert {(o.role, o.sample, o.value) for s in script(own).facts.spikes.kept for o in s.outliers} == {("input", 17, 400.0)}

@@ -43,10 +43,19 @@ class ClipAdvice:
     def few(self) -> bool:
         return self.norms < ENOUGH
 
+    @property
+    def broken(self) -> bool:
+        """Most of the run was not finite: what came before it are the norms of a run that was on its way there."""
+        return self.nonfinite > self.norms
+
     def __str__(self) -> str:
-        told = [
-            f"clip at {self.limit:g}: the 95th percentile of {self.norms:,} gradient norms (median {self.median:.3g}, largest {self.largest:.3g})"
-        ]
+        if self.broken:
+            return (
+                f"no limit follows from this run: {self.nonfinite:,} of {self.norms + self.nonfinite:,} gradient norms were NaN or infinite, and the others "
+                f"(median {self.median:.3g}, largest {self.largest:.3g}) led there; begin with 1, and ask again after a run that stays finite"
+            )
+        of = "1 gradient norm" if self.norms == 1 else f"{self.norms:,} gradient norms"
+        told = [f"clip at {self.limit:g}: the 95th percentile of {of} (median {self.median:.3g}, largest {self.largest:.3g})"]
         if self.current is not None and self.clipped_now is not None:
             told.append(
                 f"the limit of {self.current:g} in the script cuts {_share(self.clipped_now)} of them, this one would cut {_share(self.clipped)}"

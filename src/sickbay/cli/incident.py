@@ -66,7 +66,11 @@ def _why_none(place: Path) -> str:
     happened = what_happened(folder, record)
     if happened is None:
         return ""
-    return f"step {happened.step:,} was not finite, but --blackbox was 0 and nothing was kept of it; `sickbay replay {folder.name}` runs the script up to it again"
+    left_out = any(mask.way == "skipped" and mask.times for loss in record.facts.losses for mask in loss.masked)
+    why = "the script left such losses out before any backward pass" if left_out else "--blackbox was 0"
+    return (
+        f"step {happened.step:,} was not finite, but {why} and nothing was kept of it; `sickbay replay {folder.name}` runs the script up to it again"
+    )
 
 
 def _name(place: Path, run: str) -> str:

@@ -37,6 +37,8 @@ class ModelGiven:
 
     model: str = ""
     tensors: tuple[TensorKept, ...] = ()
+    stateless: bool = False
+    """It has no weights and no buffers: a loss function, mostly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,7 @@ class ClippingWatch(Observer):
         if isinstance(norm, torch.Tensor) and norm.numel() == 1:
             if norm.is_cpu:
                 value = self.session.pulse[entry.series] = norm.item()
+                self.session.clip_broken = not math.isfinite(value)
                 entry.empty += self.session.sampled and value == 0.0
             else:
                 self.session.later(entry.series, norm)

@@ -20,6 +20,7 @@ import torch
 
 from sickbay import facts
 from sickbay.observe.machine import environment
+from sickbay.observe.places import user_frame
 from sickbay.observe.portable import LEFT_OUT, Packer
 from sickbay.observe.variables import result_variables
 from sickbay.record.incident import description_beside, tensors_beside, write_description, write_whole
@@ -127,7 +128,7 @@ def _inputs(packer: Packer, session: Session, seen: Seen, made: facts.Incident) 
         arguments = packer.pack(tuple(args), describe=True)
         named = packer.pack(dict(kwargs), "kwargs", describe=True)
         packed.append({"model": name, "args": arguments, "kwargs": named})
-        told.append(facts.ModelGiven(model=name, tensors=tuple(packer.told)))
+        told.append(facts.ModelGiven(model=name, tensors=tuple(packer.told), stateless=next(_state(module), None) is None))
     packer.end()
     return packed, replace(made, inputs=tuple(told))
 
@@ -180,6 +181,11 @@ def _weights(packer: Packer, session: Session, first: facts.FirstInvalid | None)
         if id(tensor) not in inside and tensor.requires_grad:
             found.setdefault(OUTSIDE, {})
             order.append((OUTSIDE, entry.name, tensor))
+            inside.add(id(tensor))
+    for tensor, name in session.registry.newcomers(user_frame()):
+        if id(tensor) not in inside:
+            found.setdefault(OUTSIDE, {})
+            order.append((OUTSIDE, name, tensor))
     packed = {(name, path): packer.pack(tensor, f"{path}" if len(found) == 1 else f"{name}: {path}") for name, path, tensor in _nearest(order, first)}
     for name, path, _ in order:
         if isinstance(value := packed[(name, path)], torch.Tensor):

@@ -184,7 +184,7 @@ class LayerWatch(Observer):
 
     def gradients_given(self, tensors: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]) -> None:
         """By torch.autograd.grad, to a script that moves its weights by hand."""
-        if self.session.at_update:
+        if self.session.at_update and not self.session.registry.optimizers:
             started = self.session.clock()
             named = [
                 (t, g.detach()) for t, g in zip(tensors, gradients, strict=False) if g is not None and self.session.registry.entry(t) is not None

@@ -83,6 +83,11 @@ class OptimizerWatch(Observer):
             if entry.steps and not entry.cleared and (entry.intervals < CLOSE_LOOKS or self.session.sampled):
                 self._look(entry)
 
+    def gradients_given(self, *_: Any) -> None:
+        """By torch.autograd.grad, which adds to nothing: what stands in `.grad` is written over."""
+        for entry in self.living:
+            entry.cleared = True
+
     def _look(self, entry: OptimizerEntry) -> None:
         """Nobody called zero_grad since the last step: is the old gradient still there?"""
         optimizer = entry.ref()

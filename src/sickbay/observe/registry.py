@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -264,6 +264,18 @@ class Registry:
     def entry(self, tensor: torch.Tensor) -> ParameterEntry | None:
         found = self.parameters.get(id(tensor))
         return found if found is not None and found.ref() is tensor else None
+
+    def all_trained(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether these are all the tensors with a gradient of the models that are known."""
+        asked = {id(t) for t in tensors}
+        trained = {id(t) for t, entry in self.entries() if t.requires_grad and entry.root is not None}
+        return bool(trained) and asked == trained
+
+    def newcomers(self, frame: FrameType | None) -> Iterator[tuple[torch.Tensor, str]]:
+        """Trainable tensors that were met once so far, with the user's names for them."""
+        for ref, _ in list(self._strays.values()):
+            if (tensor := ref()) is not None and tensor.requires_grad and self.entry(tensor) is None:
+                yield tensor, self._locate(tensor, frame)[0]
 
     def look_who_is_attached(self) -> None:
         """Layers may have been replaced since; a model that is gone keeps its last state."""

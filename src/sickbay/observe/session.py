@@ -7,6 +7,7 @@ our work out of autograd and out of our own sight, and contains whatever goes wr
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -93,6 +94,10 @@ class Session:
         self.optimizer_steps = 0
         self.stepped_last: weakref.ref[torch.optim.Optimizer] | None = None
         self.autograd_grad_calls = 0
+        self.by_grad = 0
+        """Backward passes that were calls of torch.autograd.grad."""
+        self.closure_of: torch.optim.Optimizer | None = None
+        """The optimizer whose closure is running: each backward pass in there comes before an update."""
         self.pulse: dict[str, float] = {}
         self.times = StepTimes()
         self.sample_seconds = 0.0
@@ -121,6 +126,8 @@ class Session:
         """Called with the loss before each backward of a nap, if a steep operation lies behind it (see forensics/slopes.py)."""
         self.glance: Callable[[Any, dict[int, Any] | None], bool] | None = None
         """Whether a gradient is not finite: called before every update, also in naps (see forensics/gradients.py)."""
+        self.clip_broken = False
+        """The newest norm that the script clipped by was not finite: that of all its gradients, for nothing."""
         self.treatment = ""
         """What a trial changes in this run, in words; empty in every other run."""
         self.shortened = False
@@ -190,6 +197,12 @@ class Session:
         For observers, who say so when they have noted what they know of it."""
         if self.on_incident is not None:
             self.on_incident(kind)
+
+    def before_update(self, optimizer: torch.optim.Optimizer) -> None:
+        """The gradients are there, and the weights are still the old ones."""
+        if self.asleep and self.measure_norm and self.nap is None:
+            self.fire("norm_due", optimizer)
+        self.look_at_gradients(optimizer)
 
     def look_at_gradients(self, optimizer: torch.optim.Optimizer | None, given: dict[int, Any] | None = None) -> None:
         """Before every update, asleep or not: without the ceremony of `fire`, which comes only when something is wrong."""
@@ -312,16 +325,18 @@ class Session:
             self.close_step()
 
     def trains_by_grad(self, outputs: Any, inputs: Any, create_graph: Any) -> bool:
-        """Whether torch.autograd.grad stands in for backward: no optimizer, and the same leaf tensors are asked about again and again
-        (an input whose gradient is wanted is a new tensor each time)."""
+        """Whether torch.autograd.grad stands in for backward: it is asked about all that a model trains, or again and again about the same leaf
+        tensors (an input whose gradient is wanted is a new tensor each time). Beside an optimizer only if that has stepped without any backward."""
         tensors = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
-        if create_graph or self.registry.optimizers or not isinstance(outputs, torch.Tensor) or outputs.numel() != 1 or not self.mine():
+        if create_graph or not isinstance(outputs, torch.Tensor) or outputs.numel() != 1 or not self.mine():
             return False
-        if not all(isinstance(t, torch.Tensor) and t.is_leaf and t.requires_grad for t in tensors):
+        if self.registry.optimizers and (not self.optimizer_steps or self.backwards > self.by_grad) and _finite(outputs):
+            return False
+        if not tensors or not all(isinstance(t, torch.Tensor) and t.is_leaf and t.requires_grad for t in tensors):
             return False
         before = self._asked_about
         self._asked_about = {id(t): weakref.ref(t) for t in tensors}
-        return bool(tensors) and all((ref := before.get(id(t))) is not None and ref() is t for t in tensors)
+        return all((ref := before.get(id(t))) is not None and ref() is t for t in tensors) or self.registry.all_trained(tensors)
 
     def site_of(self, key: Any) -> Site:
         """The training loss that is differentiated at this place of the user's source."""
@@ -544,6 +559,11 @@ class Session:
 
     def at_close(self, undo: Callable[[], None]) -> None:
         self._closing.append(undo)
+
+
+def _finite(loss: torch.Tensor) -> bool:
+    """As far as can be told without waiting for a device."""
+    return not loss.is_cpu or math.isfinite(loss.item())
 
 
 def _line_of(error: BaseException) -> str:

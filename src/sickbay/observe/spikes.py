@@ -134,9 +134,15 @@ class SpikeWatch(Observer):
             targets = _rows((*judged[0], *judged[1].values()))
             self.aim = judged[2] or self.aim
         elif inputs:
-            loaded = _rows((getattr(self._other("blackbox"), "batch", None),))
-            targets = [t for t in loaded if len(t) == len(inputs[0]) and all(t is not x for x in inputs) and t.dim() <= 2]
+            targets = self._beside(inputs)
         return {"input": inputs, "target": targets}
+
+    def _beside(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        """What the loader gave together with what entered the model, for a loss that is a formula."""
+        held = getattr(self._other("blackbox"), "loaded", None)
+        batch, _, fed = held.of(inputs) if held is not None else (None, None, None)
+        entered = {x.data_ptr() for x in inputs}
+        return [t for t in _rows((batch,)) if len(t) == len(inputs[0]) and t.data_ptr() not in entered and t.dim() <= 2] if fed else []
 
     def _other(self, name: str) -> Any:
         return next((o for o in self.session.observers if o.name == name), None)

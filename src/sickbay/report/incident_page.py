@@ -97,7 +97,9 @@ def _parts(page: Page, incident: Incident) -> None:
 
 def _load(page: Page, incident: Incident, run: str) -> None:
     parts = {k.part for k in incident.kept}
-    model = words.clean(incident.inputs[-1].model) if incident.inputs else ""
+    # The last model that can be loaded: what is called after it is a loss function.
+    at = next((i for i in range(-1, -len(incident.inputs) - 1, -1) if not incident.inputs[i].stateless), -1)
+    model = words.clean(incident.inputs[at].model) if incident.inputs else ""
     lines = [f'incident = sickbay.load_incident("{run}")']
     if "weights" in parts and model:
         strict = ", strict=False" if any(m.part == "weights" for m in incident.missing) else ""
@@ -105,7 +107,7 @@ def _load(page: Page, incident: Incident, run: str) -> None:
     if "rng" in parts:
         lines.append('torch.set_rng_state(incident.rng["torch"])')
     if "inputs" in parts:
-        lines += ["call = incident.inputs[-1]", 'output = model(*call["args"], **call["kwargs"])']
+        lines += [f"call = incident.inputs[{at}]", 'output = model(*call["args"], **call["kwargs"])']
     elif "batch" in parts:
         lines.append("batch = incident.batch")
     for i, line in enumerate(lines):

@@ -75,6 +75,8 @@ def _earlier(before: FirstInvalid | None, now: FirstInvalid, cwd: str) -> str:
         return "" if same else words.sentence(told.origin(before, cwd))
     if same and before.call and before.call != now.call:
         return f"the run named `{words.clean(before.call)}` on that line, from the trace of an earlier step; the replay followed this very one."
+    if same and not now.traced:
+        return ""  # the replay could not follow it either: a loss that the script leaves out
     if same:
         return "the run named the same line, from the trace of an earlier step; the replay has now seen it happen."
     return f"the run named {words.place(before.place, cwd)}, from the trace of an earlier step; the replay followed this very one."

@@ -18,7 +18,8 @@ which operation the values came from.
 - A check that never finds anything.
 - `GradScaler` leaves out steps with infinite gradients by design.
 - One or two steps left out of thousands.
-- Minus infinity in attention masks.
+- Minus infinity in attention masks, and infinities that the script itself writes and asks for: impossible paths of a recursion in log space, the start of
+  a search for the least.
 
 ## Fix
 

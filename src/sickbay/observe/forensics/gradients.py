@@ -1,8 +1,9 @@
 """Which few gradients are looked at before every update, so that NaN in any of them is seen in its own step.
 
 NaN that comes up in backward flows on to all earlier layers: a row of NaN multiplied by any weight is NaN, and only units that are switched
-off for that row (ReLU) stop it. So one small gradient near the input (a bias holds one number per unit) tells of the whole net, and one more
-right behind each steep operation, from which nothing can be lost on the way. The norm of all gradients, when it is due, sees the rest.
+off for that row (ReLU) stop it. So one small gradient near the input (a bias holds one number per unit) tells of the whole net, one more
+right behind each steep operation, from which nothing can be lost on the way, and one for each branch that begins with parameters of its own.
+The norm of all gradients, when it is due or when the script clips by it, sees the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import torch
 from sickbay.observe.forensics.live import LEAF, Live
 from sickbay.observe.forensics.slopes import Steep
 
-MOST_TENSORS = 3
+MOST_TENSORS = 6
+"""One or two in most nets, at 2 microseconds each."""
+MOST_STEEP = 3
+"""...of which so many are chosen before the branches get their own."""
+MOVES = frozenset(
+    f"{name}Backward0" for name in "T Transpose Permute View UnsafeView ReshapeAlias Expand Unsqueeze Squeeze Slice Select ToCopy Alias".split()
+)
+"""Operations that only move numbers: nothing arises in them."""
 MOST_ELEMENTS = 4096
 """Summing so many numbers costs about as much as calling torch for it."""
 NEAR = 8
@@ -36,10 +44,13 @@ class Guard:
         for reference, flat, large in self.chosen:
             parameter = reference()
             gradient = None if parameter is None else parameter.grad if given is None else given.get(id(parameter))
-            if type(gradient) is not torch.Tensor or gradient.is_sparse:
+            if type(gradient) is not torch.Tensor:
                 continue  # a tensor that is spread over processes would have to ask the others
             if gradient.requires_grad:
                 gradient = gradient.detach()
+            if gradient.is_sparse:  # of the rows of an embedding that this batch used
+                gradient = gradient._values()
+                large = gradient.numel() > MOST_ELEMENTS
             if not flat:  # a row of NaN is NaN in every column: of a large matrix the first one is enough
                 gradient = gradient.flatten(1).select(1, 0) if large else gradient.flatten()
             if not math.isfinite(gradient.dot(gradient).item()):  # the cheapest call that passes NaN on
@@ -47,8 +58,11 @@ class Guard:
         return False
 
 
-def choose(uses: Mapping[int, int], steep: Iterable[Steep], held: Iterable[torch.Tensor]) -> Guard:
-    """For an optimizer that holds these parameters: one near the input, and the nearest behind each steep operation."""
+def choose(uses: Mapping[int, int], steep: Iterable[Steep], entrances: Iterable[frozenset[int]], held: Iterable[torch.Tensor]) -> Guard:
+    """For an optimizer that holds these parameters: one near the input, the nearest behind each steep operation, and one at each entrance."""
+    held = list(held)
+    if not any(id(p) in uses for p in held):  # no graph was read (compiled code): as the script lists them, which mostly is from the input on
+        uses = {id(p): NEAR * i for i, p in enumerate(held)}
     small = {id(p): p for p in held if id(p) in uses and _cheap(p)}
     early = sorted(small, key=lambda k: (small[k].numel() > MOST_ELEMENTS, uses[k] // NEAR, small[k].numel()))
     chosen = early[:1]
@@ -58,8 +72,12 @@ def choose(uses: Mapping[int, int], steep: Iterable[Steep], held: Iterable[torch
         chosen.append(matrices[0])
     for one in steep:
         reached = max((k for k in small if k in one.behind), key=lambda k: (uses[k] // NEAR, -small[k].numel()), default=None)
-        if reached is not None and reached not in chosen and len(chosen) < MOST_TENSORS:
+        if reached is not None and reached not in chosen and len(chosen) < MOST_STEEP:
             chosen.append(reached)
+    for entrance in entrances:
+        smallest = min((k for k in entrance if k in small), key=lambda k: small[k].numel(), default=None)
+        if smallest is not None and entrance.isdisjoint(chosen) and len(chosen) < MOST_TENSORS:
+            chosen.append(smallest)
     return Guard([small[k] for k in chosen])
 
 
@@ -71,6 +89,26 @@ def first_uses(live: Live) -> dict[int, int]:
             if live.names[child] == LEAF:
                 uses.setdefault(id(live.nodes[child].variable), order)
     return uses
+
+
+def entrances_of(live: Live) -> list[frozenset[int]]:
+    """The parameters (by identity) of each operation with none below it that has any: whatever arises in a backward pass comes to one of these."""
+    behind: dict[int, frozenset[int]] = {}
+    above: set[int] = set()
+    """Nodes at or above such an operation."""
+    found = []
+    for i in live.from_the_leaves():
+        made = live.made(i)
+        if live.names[i] == LEAF:
+            behind[i] = frozenset({id(live.nodes[i].variable)})
+        elif any(child in above for child in made):
+            above.add(i)
+        else:
+            behind[i] = frozenset().union(*(behind.get(child, frozenset()) for child in made))
+            if behind[i] and live.names[i] not in MOVES:
+                above.add(i)
+                found.append(behind[i])
+    return list(dict.fromkeys(found))
 
 
 def _cheap(p: torch.Tensor) -> bool:

@@ -10,14 +10,15 @@ import torch
 
 from sickbay import facts
 from sickbay.observe.forensics import details
-from sickbay.observe.forensics.gradients import Guard, broken_gradients, choose, first_uses
+from sickbay.observe.forensics.gradients import Guard, broken_gradients, choose, entrances_of, first_uses
 from sickbay.observe.forensics.leftover import leftover_loss
-from sickbay.observe.forensics.live import Live
+from sickbay.observe.forensics.live import LEAF, Live
 from sickbay.observe.forensics.origin import family, search
 from sickbay.observe.forensics.slopes import NOT_HELD, Held, Path, Steep, path_to, steep_in
 from sickbay.observe.forensics.values import NAN, Values, kind_of
 from sickbay.observe.forensics.wiring import Wirings
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
+from sickbay.observe.places import user_frame
 from sickbay.observe.ranges import ranges_of
 from sickbay.observe.readers.arguments import is_raw
 from sickbay.observe.readers.invalid import first
@@ -53,6 +54,8 @@ class ForensicsWatch(Observer):
         self.steep: dict[int, list[Steep]] = {}
         self.uses: dict[int, int] = {}
         """For each parameter (by identity): how early it is used."""
+        self.entrances: dict[int, list[frozenset[int]]] = {}
+        """For each loss: parameters by which gradients leave it."""
         self.guards: dict[int, Guard] = {}
         self.held: list[Held] = []
         self.batch: int | None = None
@@ -94,6 +97,7 @@ class ForensicsWatch(Observer):
             steep = self.steep[site.index] = steep_in(wiring, live)
             self.paths[site.index] = path_to(wiring, steep)
             self.uses |= first_uses(live)
+            self.entrances[site.index] = entrances_of(live)
             self.guards.clear()
             if any(path.stops for path in self.paths.values()):
                 self.session.hold = self.hold
@@ -123,6 +127,8 @@ class ForensicsWatch(Observer):
     # -- a loss that is not finite ----------------------------------------------------------------------------------
 
     def loss_known(self, loss: torch.Tensor, site: Site) -> None:
+        if self.session.step == 0:
+            self._meet(loss)
         if self.session.loss_finite is not False:
             path = self.paths.get(site.index)
             if path is not None and path.stops:
@@ -133,6 +139,15 @@ class ForensicsWatch(Observer):
             found["first"] = self._again(found["first"])
         elif not self._traced():
             found["first"] = replace(self._in_graph(loss, site), before_update=True)
+
+    def _meet(self, loss: torch.Tensor) -> None:
+        """Of a script without modules and optimizers nothing is known on its first step but what its loss was made from."""
+        registry = self.session.registry
+        if not registry.parameters and not registry.optimizers:
+            live = Live(loss)
+            for name, node in zip(live.names, live.nodes, strict=True):
+                if name == LEAF:
+                    registry.meet_stray(node.variable, self.session.step, user_frame())
 
     def _again(self, fact: facts.FirstInvalid) -> facts.FirstInvalid:
         step = self.session.step
@@ -212,7 +227,7 @@ class ForensicsWatch(Observer):
                     if len(self.guards) > MOST_GUARDS:
                         self.guards.clear()
                     guard = self.guards[id(optimizer)] = self._choose(optimizer)
-                broken = guard.broken(given)
+                broken = session.clip_broken or guard.broken(given)
                 if session.measure_norm and optimizer is not None and session.nap is None:
                     broken |= not math.isfinite(self._norm(optimizer))
                 if self.held and not broken:
@@ -226,7 +241,8 @@ class ForensicsWatch(Observer):
 
     def _parameters(self, optimizer: torch.optim.Optimizer | None) -> list[torch.Tensor]:
         if optimizer is None:
-            return [t for t, _ in self.session.registry.entries()]
+            registry = self.session.registry
+            return [t for t, _ in registry.entries()] or [t for t, _ in registry.newcomers(None)]
         return [p for group in optimizer.param_groups for p in group["params"]]
 
     def _norm(self, optimizer: torch.optim.Optimizer) -> float:
@@ -235,14 +251,16 @@ class ForensicsWatch(Observer):
 
     def _choose(self, optimizer: torch.optim.Optimizer | None) -> Guard:
         steep = [s for known in self.steep.values() for s in known]
-        return choose(self.uses, steep, self._parameters(optimizer))
+        entrances = [e for known in self.entrances.values() for e in known]
+        return choose(self.uses, steep, entrances, self._parameters(optimizer))
 
     def gradients_broken(self, optimizer: torch.optim.Optimizer | None, given: dict[int, Any] | None) -> None:
         """A gradient is not finite although the loss was: which operation did it?"""
         site = self.session.site
-        broken = broken_gradients(self._parameters(optimizer), given) if site is not None and self.session.loss_finite is not False else []
-        if broken and site is not None:
-            self._note(broken, site)
+        broken = broken_gradients(self._parameters(optimizer), given) if self.session.loss_finite is not False else []
+        if broken:
+            if site is not None:
+                self._note(broken, site)
             self.session.incident("gradient")
         self.held.clear()
 

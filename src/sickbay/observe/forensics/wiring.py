@@ -18,13 +18,12 @@ MOST_WIRINGS = 4
 
 
 CAN_FAIL = (
-    frozenset(
-        "div truediv div_ itruediv rdiv rtruediv reciprocal log log2 log10 log1p xlogy sqrt rsqrt pow rpow exp expm1 acos asin atanh logit".split()
-    ),
+    frozenset("div truediv div_ itruediv rdiv rtruediv reciprocal log log2 log10 log1p xlogy sqrt rsqrt pow acos asin atanh logit".split()),
+    frozenset({"exp", "expm1", "rpow"}),
     frozenset({"std", "var"}),
     frozenset({"mean", "softmax", "normalize"}),
 )
-"""Operations that give NaN or infinity at values that do occur, the likeliest first."""
+"""Operations that give NaN or infinity at values that do occur, the likeliest first: data hold zeros more often than numbers above 88."""
 
 
 class Wiring:

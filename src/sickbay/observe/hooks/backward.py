@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -56,7 +57,7 @@ def _backward(session: Session) -> Wrap:
             if is_compiling() or session.busy or session.off:
                 return original(tensors, *args, **kwargs)
             tensors = tensors if isinstance(tensors, (torch.Tensor, list, tuple)) else tuple(tensors)
-            loss = tensors if isinstance(tensors, torch.Tensor) else next((t for t in tensors if isinstance(t, torch.Tensor)), None)
+            loss = tensors if isinstance(tensors, torch.Tensor) else _first_of(tensors)
             if loss is None:
                 return original(tensors, *args, **kwargs)
             frame = sys._getframe(1)
@@ -65,7 +66,10 @@ def _backward(session: Session) -> Wrap:
             if session.nap is not None and session.nap.backward(tensors, frame):
                 if session.hold is not None:
                     session.hold(loss)
-                return original(tensors, *args, **kwargs)
+                result = original(tensors, *args, **kwargs)
+                if session.closure_of is not None:
+                    session.before_update(session.closure_of)
+                return result
             session.backward_from = (frame.f_code, frame.f_lasti)
             session.backward_begins(loss, key_here())
             if not session.asleep:
@@ -76,7 +80,9 @@ def _backward(session: Session) -> Wrap:
             session.times.backward += clock() - started
             if not session.asleep:
                 session.fire("backward_ends", loss)
-            if not session.registry.optimizers:  # weights are updated by hand
+            if session.closure_of is not None:
+                session.before_update(session.closure_of)
+            elif not session.registry.optimizers:  # weights are updated by hand
                 session.look_at_gradients(None)
             session.backward_ended()
             return result
@@ -84,6 +90,13 @@ def _backward(session: Session) -> Wrap:
         return backward
 
     return wrap
+
+
+def _first_of(tensors: Any) -> torch.Tensor | None:
+    """Of several that are differentiated at once: one that is not finite, else the first."""
+    losses = [t for t in tensors if isinstance(t, torch.Tensor)]
+    broken = (t for t in losses if t.is_cpu and t.numel() == 1 and not math.isfinite(t.item())) if len(losses) > 1 else iter(())
+    return next(broken, losses[0] if losses else None)
 
 
 def _grad(session: Session) -> Wrap:
@@ -100,6 +113,7 @@ def _grad(session: Session) -> Wrap:
             session.autograd_grad_calls += 1
             trains = session.trains_by_grad(outputs, inputs, kwargs.get("create_graph"))
             if trains:
+                session.by_grad += 1
                 session.backward_begins(outputs, key_here())
             started = clock()
             inside = True
@@ -111,9 +125,10 @@ def _grad(session: Session) -> Wrap:
                 session.times.backward += clock() - started
                 if not session.asleep:
                     session.fire("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
-                session.look_at_gradients(
-                    None, dict(zip(map(id, inputs if isinstance(inputs, (list, tuple)) else (inputs,)), gradients, strict=True))
-                )
+                if not session.registry.optimizers:  # one that there is will be asked before it steps
+                    session.look_at_gradients(
+                        None, dict(zip(map(id, inputs if isinstance(inputs, (list, tuple)) else (inputs,)), gradients, strict=True))
+                    )
                 session.backward_ended()
             return gradients
 

@@ -30,23 +30,19 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
     def before(optimizer: Any, args: Any, kwargs: Any) -> None:
         if session.busy or session.off or not session.mine():
             return
-        if session.asleep:
-            if session.measure_norm and session.nap is None:
-                session.fire("norm_due", optimizer)
-            session.look_at_gradients(optimizer)
-            begun[id(optimizer)] = clock()
-            return
         closure = kwargs.get("closure", args[1] if len(args) > 1 else None) is not None  # args[0] is the optimizer
         if closure:
             before_closure[id(optimizer)] = session.backwards
             closure = optimizer not in idle
-        session.fire("step_begins", optimizer, key_here(), closure)
+        if not session.asleep:
+            session.fire("step_begins", optimizer, key_here(), closure)
+        session.closure_of = optimizer if closure else None
         if not closure:  # with one, gradients are still to come
-            session.look_at_gradients(optimizer)
+            session.before_update(optimizer)
         begun[id(optimizer)] = clock()
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        session.door = None
+        session.door = session.closure_of = None
         if session.nap is not None and not session.busy and session.mine() and session.nap.stepped(optimizer):
             return
         started = begun.pop(id(optimizer), None)

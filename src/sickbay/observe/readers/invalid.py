@@ -19,6 +19,8 @@ from sickbay.observe.trace import Node
 
 _CONSTANTS = frozenset({"masked_fill", "masked_fill_", "where", "full_like", "fill_", "triu", "tril", "setitem", "add", "iadd", "masked_scatter"})
 """Operations by which an infinity gets in on purpose (masks of attention): then the first NaN is what counts."""
+_FILLS = frozenset("full full_like new_full fill_ masked_fill masked_fill_ masked_scatter where setitem tensor as_tensor".split())
+"""Of these, the ones that can give infinity only if the script wrote it there: the start of a recursion in log space, a search for the least."""
 LAYERS = frozenset(
     "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d lstm gru rnn_tanh rnn_relu embedding layer_norm "
     "batch_norm group_norm instance_norm multi_head_attention_forward scaled_dot_product_attention matmul mm bmm addmm baddbmm einsum bilinear".split()
@@ -95,6 +97,11 @@ def _invalid(tensor: torch.Tensor) -> bool:
 def _mask(tensor: torch.Tensor) -> bool:
     """A constant of zeros and infinities, not data: no NaN in it and nothing trained."""
     return not tensor.requires_grad and not bool(torch.isnan(tensor).any())
+
+
+def _on_purpose(node: Node) -> bool:
+    """Whether an infinity that begins here was written by the script: impossible paths of a recursion, forbidden transitions."""
+    return node.name in _FILLS or any(_invalid(s) and _mask(s) for s in node.sources)
 
 
 def _fact(reading: Reading, watch: RangeWatch, origin: Origin) -> facts.FirstInvalid:
@@ -189,6 +196,8 @@ def _looked(reading: Reading, watch: RangeWatch, before: facts.Masked, node: Nod
     if before.times:
         return replace(before, times=before.times + 1, last=reading.session.step)
     origin = search(reading, watch, bad)
+    if origin.node is not None and not _nan(watch, bad) and _on_purpose(origin.node):
+        return before
     return replace(
         before,
         times=1,
