@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import Calibration, DataProbe, Evaluation, Head, LabelOrder, Loader, Loss, Op, Relation
+from sickbay.facts import Calibration, DataProbe, Evaluation, EvaluationData, Head, LabelOrder, Loader, Loss, Op, Relation
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
@@ -94,6 +94,16 @@ def test_training_samples_are_counted_without_loaders_and_modules() -> None:
     assert_suspects(run(700, 60), "small-validation-set")
     assert_silent(run(700, 0), "small-validation-set", "samples that never come again may be few, and augmented")
     assert_silent(run(120, 60), "small-validation-set", "a small data set")
+
+
+def test_samples_that_are_scored_without_a_loss_are_counted_where_they_come_again() -> None:
+    def run(rows: int, passes: int = 20) -> Record:
+        data = EvaluationData(texts=("accuracy(model, X_val, y_val)",), called_from=LINE, passes=passes, rows=rows, distinct=20, train_distinct=1780)
+        return evaluated(JUMPING, 20, evaluations=[], evaluation_data=[data], losses=[CLASSES])
+
+    assert_suspects(run(rows=40), "small-validation-set", "likely")
+    assert_silent(run(rows=20), "small-validation-set", "other samples each time")
+    assert_silent(run(rows=40, passes=1), "small-validation-set", "once, at the end")
 
 
 def sure(text: str = "criterion(out, y_val)", sources: dict[str, str] | None = None, **changes: Any) -> Record:

@@ -95,4 +95,4 @@ for batch in loader:
     )
     found = assert_suspects(record, "unscaled-input", "likely")
     assert found.place is not None and found.place.line == 3
-    assert "+     return images, labels" in found.fix.diff
+    assert "+    return images, labels" in found.fix.diff

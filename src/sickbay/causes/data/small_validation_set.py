@@ -79,11 +79,13 @@ CHOICE = re.compile(
 def small_validation_set(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not any(CHOICE.search(text) for text in record.sources.values()):
         return
-    yield from _a_handful(record)
+    if handful := list(_a_handful(record)):
+        yield from handful
+        return
     known = {e.index: e for e in record.facts.evaluations}
     for series in record.series_like("accuracy/eval"):
         evaluation = known.get(index(series))
-        if evaluation is None or not HANDFUL < evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
+        if evaluation is None or not 1 < evaluation.samples <= SMALL or len(series) < PASSES or _larger(record, evaluation):
             continue
         rows = training_rows(record)
         if rows >= SPARED * evaluation.samples and (numbers := _by_chance(series, evaluation.samples)) is not None:
