@@ -37,6 +37,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.data.unscaled_input import suffering
 from sickbay.causes.evidence import from_sign, hint, listed, proof, strong, times
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
@@ -92,7 +93,7 @@ def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from _examine(record, known, c, [s for s in known.kept if s.loss == number])
     if (far := _far_out(record)) is not None and record.facts.data_probe is not None:
         # A model may be made for such values (a sentinel that it masks): without a sign that the run suffers, this is only worth a look.
-        told = strong if signs.all else hint
+        told = strong if signs.all or suffering(record, signs) else hint
         yield told(
             f"{far.found:,} of {far.rows:,} training samples hold values at least {far.times:,.0f} times as far from the middle as any other sample",
             record.facts.data_probe.place,

@@ -19,6 +19,7 @@ there, and lost at the model's door.
 - Large inputs into a model that normalises first (batch norm, layer norm) or that simply trains well: no symptom, no finding.
 - A model that divides or subtracts by itself before its first layer: what enters that layer is not what enters the model.
 - A loss that still falls, weights that hardly move, targets with a few huge values: a linear map that does better is then no sign of the inputs.
+- A few samples far outside all others: they are corrupt, and scaling would follow them.
 - Token indices and other integer inputs: they are looked up, not multiplied.
 
 ## Fix
@@ -84,8 +85,8 @@ WORSE, MOSTLY = 1.5, 0.1
 )  # fmt: skip
 def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     scale = next((s for s in record.facts.inputs if s.role == "train" and "float" in s.dtype), None)
-    symptom = next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_a_constant(record) or _worse_than_a_line(record, signs)
-    if scale is None or _normalised_first(record):
+    symptom = suffering(record, signs)
+    if scale is None or _normalised_first(record) or _a_few_samples(record):
         return
     yield from _tiny(record, signs, scale)
     if not symptom:
@@ -97,6 +98,16 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
         forward = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
         where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
         yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+
+
+def suffering(record: Record, signs: Signs) -> str:
+    """What shows that the run does not cope with its inputs; empty if it does."""
+    return next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_a_constant(record) or _worse_than_a_line(record, signs)
+
+
+def _a_few_samples(record: Record) -> bool:
+    """The scale is that of a few samples far outside all others: `corrupt-samples` tells of them."""
+    return record.facts.data_probe is not None and record.facts.data_probe.outlying is not None
 
 
 def _tiny(record: Record, signs: Signs, scale: InputScale) -> Iterator[Evidence]:
