@@ -125,7 +125,7 @@ class Source:
 
     # -- editing ------------------------------------------------------------------------------------------------
 
-    def replacing(self, node: ast.expr, text: str) -> Edit:
+    def replacing(self, node: ast.expr | ast.stmt, text: str) -> Edit:
         return Edit(self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno or 0, node.end_col_offset or 0), text)
 
     def giving(self, call: ast.Call, name: str, value: str) -> Edit:

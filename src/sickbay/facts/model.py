@@ -20,6 +20,8 @@ class Layer:
     mode_sensitive: bool = False
     """Behaves differently in train and eval mode (active dropout, batch norm with running statistics)."""
     leaf: bool = True
+    switched_on: bool = False
+    """The script set `requires_grad = True` on the module itself, which torch makes a new attribute of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -318,6 +318,7 @@ class LayerWatch(Observer):
                     trainable=sum(p.numel() for p in own if p.requires_grad),
                     mode_sensitive=mode_sensitive(child),
                     leaf=not any(True for _ in child.children()),
+                    switched_on=vars(child).get("requires_grad") is True,
                 )
             )
         loaded = any(id(p) in registry.loaded for p in module.parameters())

@@ -21,6 +21,10 @@ REPORT_SHARE = 0.002
 """...and so seldom that writing them takes less than this share of the time."""
 EARLY_REPORTS = (1, 8)
 """...but after these steps in any case: a run that dies young leaves its facts too."""
+LATER_REPORTS = (8, 64, 512)
+"""...and so many steps after a later phase began: its model may be gone when the run ends, and what was known of it with it,"""
+MOST_PHASES = 8
+"""...for so many of them."""
 
 
 class Recording:
@@ -35,6 +39,8 @@ class Recording:
         self._on_the_way: deque[tuple[int, str, torch.Tensor, Any]] = deque()
         self._reported = 0.0
         self._report_took = 0.0
+        self._due_at = list(EARLY_REPORTS)
+        self._phases = 0
 
     @property
     def writer(self) -> RecordWriter:
@@ -72,6 +78,12 @@ class Recording:
 
     # -- when facts are written ---------------------------------------------------------------------------------
 
+    def phase_began(self, step: int) -> None:
+        """A loss is trained on that was not before."""
+        self._phases += 1
+        if step and self._phases <= MOST_PHASES:
+            self._due_at = sorted([*self._due_at, *(step + after for after in LATER_REPORTS)])
+
     def report_soon(self) -> None:
         """Write all facts when this step closes: the run may not live much longer."""
         self._reported = -math.inf
@@ -82,7 +94,15 @@ class Recording:
 
     def report_due(self, step: int) -> bool:
         pause = max(REPORT_SECONDS, self._report_took / REPORT_SHARE)
-        return time.monotonic() - self._reported > pause or step in EARLY_REPORTS
+        return time.monotonic() - self._reported > pause or self._passed(step)
+
+    def _passed(self, step: int) -> bool:
+        """One of those steps has come; steps that are slept through come later."""
+        passed = False
+        while self._due_at and step >= self._due_at[0]:
+            del self._due_at[0]
+            passed = True
+        return passed
 
     def reported(self, took: float) -> None:
         self._reported = time.monotonic()

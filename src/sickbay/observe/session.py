@@ -348,6 +348,7 @@ class Session:
 
     def look_closely(self) -> None:
         """Something new began (a loss, an optimizer, a model): measure the next steps in full, as at the start."""
+        self.recording.phase_began(self.step)
         self.governor.frame.detail_steps = max(self.governor.frame.detail_steps, min(self.step + 3, NEW_PHASES))
 
     @property

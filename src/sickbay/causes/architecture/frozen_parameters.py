@@ -4,12 +4,14 @@
 
 `requires_grad = False`, copied from a fine-tuning recipe, is put on layers whose weights were never loaded: the backbone stays at its random
 start, and the trained head has to make do with random features. A name filter may also catch more than was meant
-(`startswith("embed")` freezes `embedder` too), and `nn.Embedding.from_pretrained` freezes by default.
+(`startswith("embed")` freezes `embedder` too), and `nn.Embedding.from_pretrained` freezes by default. Or layers were frozen for a while, and the line that should
+let them learn again says `backbone.requires_grad = True`: a module has no such switch, and nothing happens.
 
 ## How we know
 
 Proof: a frozen weight holds the very numbers that a random initialisation drew in this run, it never changed, and what it computes goes into
-layers that are trained. It is a large part of the model, and the loss stays far from solved.
+layers that are trained. It is a large part of the model, and the loss stays far from solved. Proof, too: a module itself was given `requires_grad = True`, and
+all of its parameters are frozen at the end.
 
 ## Looks like it but is not
 
@@ -37,11 +39,12 @@ from difflib import get_close_matches
 
 from sickbay.causes.evidence import first_place, hint, listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at, sources
+from sickbay.causes.guesses import guess
 from sickbay.causes.initial import solved
 from sickbay.causes.parameters import optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
-from sickbay.facts import Parameter, Weight
+from sickbay.facts import Layer, Parameter, Weight
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -72,6 +75,15 @@ ON_PURPOSE = re.compile(
     cure="unfreeze",
 )  # fmt: skip
 def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
+    if (switched := _switched(record)) is not None:
+        layer, held, place = switched
+        yield proof(
+            f"`{SWITCH} = True` is set{located(place)} on the module {layer.name or layer.kind} itself, which makes a new attribute of it; its {held:,} values are frozen "
+            "to the end",
+            place,
+            values=held,
+        )
+        return
     if record.facts.run.steps < MINIMUM_STEPS or optimises_inputs(record) or _on_purpose(record) or solved(record, SOLVED):
         return
     frozen = _frozen(record)
@@ -101,6 +113,28 @@ def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     if trouble is not None:
         yield hint(trouble.text, steps=trouble.steps)
+
+
+def _switched(record: Record) -> tuple[Layer, int, Place | None] | None:
+    """A module that was to learn again and does not: its parameters are all still frozen, and were called."""
+    for layer in (x for model in record.facts.models for x in model.layers if x.switched_on):
+        inside = [p for p in record.facts.parameters if p.in_model and f"{p.name}.".startswith(f"{layer.name}." if layer.name else "")]
+        if inside and not any(p.trainable for p in inside) and any(p.called for p in inside):
+            return layer, size(inside), _switched_at(record, layer)
+    return None
+
+
+@guess
+def _switched_at(record: Record, layer: Layer) -> Place | None:
+    """`model.backbone.requires_grad = True`: by the module's own name if there are several."""
+    found = [
+        (source, node)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign) and _is_switch(node.targets[0]) and not _freezes(node)
+    ]
+    named = [(s, n) for s, n in found if s.segment(n.targets[0]).removesuffix(f".{SWITCH}").rpartition(".")[2] == layer.name.rpartition(".")[2]]
+    return next((source.place(node.lineno) for source, node in named or found), None)
 
 
 def _frozen(record: Record) -> list[tuple[Parameter, Weight]]:
@@ -148,12 +182,14 @@ def _almost(target: ast.expr) -> bool:
     return isinstance(target, ast.Attribute) and target.attr != SWITCH and bool(get_close_matches(target.attr, [SWITCH], cutoff=ALMOST))
 
 
+def _is_switch(target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == SWITCH
+
+
 def _freezes(node: ast.AST) -> bool:
     if isinstance(node, ast.Assign):
         target = node.targets[0]
-        return (
-            isinstance(target, ast.Attribute) and target.attr == "requires_grad" and not (isinstance(node.value, ast.Constant) and node.value.value)
-        )
+        return _is_switch(target) and not (isinstance(node.value, ast.Constant) and node.value.value)
     if isinstance(node, ast.Call) and called(node) == "requires_grad_":
         return bool(node.args or node.keywords) and not any(isinstance(a, ast.Constant) and a.value is True for a in node.args)
     return False
@@ -205,6 +241,10 @@ def _edits(source: Source, line: int | None) -> list[Edit]:
     misspelt = [n.targets[0] for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and n.lineno == line and _almost(n.targets[0])]
     if misspelt:
         return [source.replacing(t, f"{source.segment(t.value)}.{SWITCH}") for t in misspelt if isinstance(t, ast.Attribute)]
+    if on_module := [
+        n for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and n.lineno == line and not _freezes(n) and _is_switch(n.targets[0])
+    ]:
+        return [source.replacing(n, f"{source.segment(n.targets[0])}_(True)") for n in on_module]
     switches = [n for n in ast.walk(source.tree) if getattr(n, "lineno", 0) == line and isinstance(n, (ast.Assign, ast.Call)) and _freezes(n)]
     values = [n.value if isinstance(n, ast.Assign) else n.args[0] for n in switches if isinstance(n, ast.Assign) or n.args]
     return [source.replacing(v, "True") for v in values if isinstance(v, ast.Constant)]
