@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import Parameter, Weight
+from sickbay.facts import Layer, Model, Parameter, Weight
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record, place_in
 
 STEPS = 300
 FREEZING = "model = Net()\nfor p in model.body.parameters():\n    p.requires_grad = False\n"
@@ -18,7 +18,9 @@ TABLE = "start = torch.randn(100, 32)\nself.users = nn.Embedding.from_pretrained
 FLAT = 2.3 + np.random.default_rng(0).normal(0, 0.02, STEPS)
 
 
-def run(losses: np.ndarray = FLAT, source: str = FREEZING, kind: str = "Linear", size: int = 4096, weight: Any = None, **body: Any) -> Record:
+def run(
+    losses: np.ndarray = FLAT, source: str = FREEZING, kind: str = "Linear", size: int = 4096, weight: Any = None, switched: bool = False, **body: Any
+) -> Record:
     """A frozen body under a trained head."""
     given = {"trainable": False, "reached": False, "moved": False} | body
     first = {"drawn": True, "feeds_trained": True, "trainable": False} | (weight or {})
@@ -30,6 +32,12 @@ def run(losses: np.ndarray = FLAT, source: str = FREEZING, kind: str = "Linear",
         ],
         weights=[Weight(name="body.weight", layer_kind=kind, rms=0.1, **first), Weight(name="head.weight", drawn=True)],
         sources={"train.py": source},
+        models=[
+            Model(
+                name="Net",
+                layers=(Layer(name="", kind="Net"), Layer(name="body", kind=kind, switched_on=switched), Layer(name="head", kind="Linear")),
+            )
+        ],
     )
 
 
@@ -37,6 +45,14 @@ def test_a_switch_that_is_misspelt() -> None:
     suspicion = assert_suspects(run(source=FREEZING + "for p in model.body.parameters():\n    p.require_grad = True\n"), "frozen-parameters")
     assert suspicion.place is not None and suspicion.place.line == 5
     assert added(suspicion.fix.diff) == ["    p.requires_grad = True"]
+
+
+def test_a_switch_on_the_module_itself() -> None:
+    script = FREEZING + "if epoch == 3:\n    model.body.requires_grad = True\n"
+    suspicion = assert_suspects(run(falling(2.3, 0.1, STEPS), script, switched=True, loaded=True), "frozen-parameters", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 5
+    assert added(suspicion.fix.diff) == ["    model.body.requires_grad_(True)"]
+    assert_silent(run(source=script, switched=True, loaded=True, trainable=True), "frozen-parameters", "they were let go in another way")
 
 
 class TestFrozenParameters(CauseTestCase):

@@ -1,4 +1,4 @@
-"""Layers are frozen although their values are random.
+"""Layers are frozen although their values are random, or although the script means to let them learn.
 
 ## What happens
 
@@ -66,8 +66,8 @@ ON_PURPOSE = re.compile(
 @cause(
     code="A209",
     level="architecture",
-    title="layers are frozen at random values",
-    why="They never learn, so what is trained behind them has to work with random features.",
+    title="layers are frozen that should learn",
+    why="They never learn, so what is trained behind them has to work with whatever they happen to compute.",
     explains={
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "val-flat-from-start", "update-ratio-low", "lr-too-low", "vanishing-gradient",
         "small-gradients", "gradient-decay-with-depth", "dead-units", "dead-relu", "unused-parameters",
@@ -117,8 +117,9 @@ def frozen_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def _switched(record: Record) -> tuple[Layer, int, Place | None] | None:
     """A module that was to learn again and does not: its parameters are all still frozen, and were called."""
-    for layer in (x for model in record.facts.models for x in model.layers if x.switched_on):
-        inside = [p for p in record.facts.parameters if p.in_model and f"{p.name}.".startswith(f"{layer.name}." if layer.name else "")]
+    for model, layer in ((m, x) for m in record.facts.models for x in m.layers if x.switched_on):
+        below = {x.name for x in model.layers if f"{x.name}.".startswith(f"{layer.name}." if layer.name else "")}
+        inside = [p for p in record.facts.parameters if p.in_model and p.layer in below]
         if inside and not any(p.trainable for p in inside) and any(p.called for p in inside):
             return layer, size(inside), _switched_at(record, layer)
     return None
