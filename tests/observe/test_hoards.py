@@ -78,3 +78,19 @@ def test_nothing_is_looked_through_while_memory_stays(tmp_path: Any, monkeypatch
     monkeypatch.setattr(hoards, "resident_bytes", lambda: 10**9)
     monkeypatch.setattr(hoards.HoardWatch, "_look", lambda *_: pytest.fail("looked"))
     assert found(tmp_path, "kept = []\nfor _ in range(40):\n    kept.append(step()[0])\n") == []
+
+
+def test_a_list_for_each_layer_in_a_dict_of_an_object(tmp_path: Any) -> None:
+    loop = """
+class Monitor:
+    def __init__(self, model):
+        self.outputs = {"head": []}
+        model.register_forward_hook(lambda module, inputs, output: self.outputs["head"].append(inputs[0].detach()))
+def main():
+    monitor = Monitor(model)
+    for _ in range(120):
+        step()
+main()
+"""
+    (hoard,) = found(tmp_path, loop)
+    assert hoard.name == "monitor.outputs"

@@ -19,7 +19,7 @@ import torch
 from sickbay import facts
 from sickbay.observe.machine import resident_bytes
 from sickbay.observe.observer import Observer
-from sickbay.observe.places import USER, is_users, kind_of, variable_holding
+from sickbay.observe.places import USER, is_users, kind_of
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -35,6 +35,8 @@ FEWEST = 8
 """Entries of a container that is looked at."""
 LARGE = 2**20
 """Bytes of a container that is worth a name."""
+DEEPEST, MOST_PARTS, MOST_VISITED = 3, 256, 20_000
+"""How far its name is looked for from the script's variables: an attribute of an object of the script's, or a dict there; and among how many."""
 
 
 @dataclass(slots=True)
@@ -144,13 +146,34 @@ def _own_bytes(value: Any) -> int:
 
 
 def _name_of(container: Any) -> str:
-    """`history`, `self.cache`: what a frame of the script's, or failing that one of its modules, calls it. Empty for what isn't the script's own."""
+    """`history`, `self.cache`: what the script's frames, or failing that its modules and objects, call it. Empty for what isn't the script's own."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
-        if kind_of(frame.f_code) == USER and (name := variable_holding(frame, container)):
+        if kind_of(frame.f_code) == USER and (name := _within(frame, container)):
             return name
         frame = frame.f_back
     return _attribute(container)
+
+
+def _within(frame: FrameType, wanted: Any) -> str:
+    """A variable of the frame, an attribute of one, or one of those if it is a dict that holds the container (`monitor.outputs` with a list for every layer)."""
+    ahead = [(str(name), value) for scope in (frame.f_locals, frame.f_globals) for name, value in list(scope.items())]
+    for deeper in range(DEEPEST + 1):
+        met, ahead = ahead, []
+        for name, value in met:
+            if value is wanted:
+                return name
+            if deeper < DEEPEST and len(ahead) < MOST_VISITED:
+                ahead += _parts(name, value)
+    return ""
+
+
+def _parts(name: str, value: Any) -> list[tuple[str, Any]]:
+    if type(value) is dict:
+        return [(name, v) for v in list(value.values())[:MOST_PARTS] if type(v) in (list, dict, deque)]
+    if not _is_the_scripts(type(value).__module__) or type(getattr(value, "__dict__", None)) is not dict:
+        return []
+    return [(f"{name}.{attribute}", held) for attribute, held in list(value.__dict__.items())[:MOST_PARTS]]
 
 
 def _attribute(container: Any) -> str:

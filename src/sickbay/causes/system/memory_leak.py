@@ -86,7 +86,7 @@ def _growth(record: Record) -> float | None:
 
 
 def _adds_to(record: Record, hoard: Hoard) -> Place | None:
-    """The line that adds to it: `history.append(x)`, `self.cache[i] = x`, `kept += [x]`."""
+    """The line that adds to it: `history.append(x)`, `self.cache[i] = x`, `kept += [x]`, `outputs[name].append(x)`."""
     name = hoard.name.rpartition(".")[2]
     for file in record.sources:
         source = source_at(record, Place(file))
@@ -103,12 +103,24 @@ def _adds(node: ast.AST, name: str) -> bool:
         return node.value.func.attr in ("append", "extend", "insert", "setdefault", "update", "appendleft") and _called(node.value.func.value) == name
     if isinstance(node, ast.AugAssign):
         return _called(node.target) == name
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.Assign) and not _empty(node.value):
         return any(isinstance(t, ast.Subscript) and _called(t.value) == name for t in node.targets)
     return False
 
 
+def _empty(value: ast.expr) -> bool:
+    """`[]`, `{}`, `list()`: what is to be filled later."""
+    return (
+        (isinstance(value, (ast.List, ast.Tuple)) and not value.elts)
+        or (isinstance(value, ast.Dict) and not value.keys)
+        or (isinstance(value, ast.Call) and not value.args and not value.keywords)
+    )
+
+
 def _called(node: ast.expr) -> str:
+    """`cache` of `self.cache` and of `self.cache[name]`."""
+    if isinstance(node, ast.Subscript):
+        return _called(node.value)
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
