@@ -35,12 +35,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend, number
+from sickbay.causes.fixing import mend, number, source_at
+from sickbay.causes.guesses import guess
 from sickbay.causes.rates import main_optimizer, rate
 from sickbay.causes.registry import cause
 from sickbay.causes.written import Written, changed, place_of, written
@@ -116,7 +118,7 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield say(
             f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: the loss differs by {spread:.2g} from batch to batch around {last:.3g}, "
             f"and does not fall any more (it began at {_begin(c):.3g})",
-            place_of(_written(record, rows)) or _loader(record),
+            place_of(_written(record, rows)) or _loader(record) or _fed_at(record, rows),
             (int(c.steps[len(c) // 2]), int(c.steps[-1])),
             rows=rows,
             spread=spread,
@@ -180,6 +182,16 @@ def _wandering(record: Record) -> Iterator[Evidence]:
 def _loader(record: Record) -> Place | None:
     """A loader that is built without a size makes batches of one."""
     return next((x.built_at for x in record.facts.loaders if x.role == "train" and x.batch_size == 1), None)
+
+
+@guess
+def _fed_at(record: Record, rows: int) -> Place | None:
+    """The loop that hands over one sample after the other, where no number says so: `for x, y in train_set`."""
+    forward = record.facts.timeline.places.get("forward")
+    source = source_at(record, forward)
+    statement = source.statement(forward.line) if source is not None and forward is not None else None
+    loops = source.loops(statement) if source is not None and statement is not None else []
+    return replace(source.place(loops[0].lineno), guess=True) if source is not None and loops and rows == 1 else None
 
 
 def _written(record: Record, rows: int) -> Written | None:

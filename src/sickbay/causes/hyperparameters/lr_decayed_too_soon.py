@@ -9,17 +9,18 @@ start and less, and the loss stops where it happened to be.
 
 The rate falls below a hundredth of its highest value in the first 40 % of the run and stays there, and the loss hardly falls afterwards:
 it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on. A rate of
-exactly zero for half of the run and longer needs no curve: those steps cannot change anything.
+exactly zero for half of the run and longer needs no curve: those steps cannot change anything. Or a scheduler that waits for a plateau has no patience, cut the rate by the first noise
+between two evaluations while the loss was falling, and brought it to a thousandth before half of the run, where the loss has stood since.
 
 ## Looks like it but is not
 
 - Cosine or linear decay to zero at the *end* of the run.
 - Cycles and restarts: the rate comes back.
-- A loss that was already down when the rate fell.
+- A loss that was already down when the rate fell; `ReduceLROnPlateau` that has waited for several evaluations.
 
 ## Fix
 
-Step the scheduler once per epoch, or stretch the schedule over the whole run.
+Step the scheduler once per epoch, or stretch the schedule over the whole run; give `ReduceLROnPlateau` a patience of several evaluations.
 
 ## References
 
@@ -35,6 +36,7 @@ from itertools import pairwise
 import numpy as np
 
 from sickbay.causes.evidence import located, strong
+from sickbay.causes.impatient import impatient
 from sickbay.causes.rates import rate_set_at
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place, Series
@@ -76,6 +78,9 @@ ERRORS = 3.0
     cure="hold-schedule",
 )
 def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
+    if (cut := impatient(record)) is not None:
+        yield cut
+        return
     least = enough(record, MINIMUM_STEPS, FEW)
     for series in record.series_like("lr"):
         if (idle := _idle_from(series, least)) is not None and not all(end(c).value < SOLVED * start(c).value for c, _ in judged_losses(record)):
@@ -187,6 +192,8 @@ def _place(record: Record) -> Place | None:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    if any("patience" in e.numbers for e in evidence):
+        return Fix("wait for several evaluations without a new best (5 to 10) before the rate is lowered", "ReduceLROnPlateau(optimizer, factor=0.5, patience=6)", "advice")
     return Fix(
         "step the scheduler once per epoch, or stretch its schedule over all steps of the run",
         "scheduler.step()  # after the loop over batches, once per epoch",

@@ -11,7 +11,7 @@ early on, in training and in validation, and more epochs do not help.
 - dropout-too-high: layers drop more than seven in ten of their inputs in training, the training loss stays above two fifths of its start,
   and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left).
 - weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
-  while the loss stands high, or rises again: they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
+  while the loss stands high, or rises again (a little is enough, if it goes on to the end): they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
   the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size). Or the loss stands high and has stopped to fall, and what an
   unusually large decay adds to the gradient of the typical layer is a third of that gradient and more (of usual decays it is about a hundredth).
 
@@ -41,6 +41,7 @@ Turn the regulariser off, see that the model can fit the training data, and brin
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -75,6 +76,8 @@ SHRUNK = 0.5
 """Size of the typical layer's weights against their first: see above."""
 NEVER_SO_SMALL, LEARNED, LOST = 0.8, 0.8, 1.3
 """...or below the smallest of these healthy runs, where a loss that had come down by a fifth has risen by a third again: with a schedule that lowers the rate, what pulls at the weights wins over what trains them."""
+CREPT, ERRORS = 1.15, 3.0
+"""...or below half of it, where the level of the loss has crept up by a seventh, beyond what its noise gives (`_creeps_back`)."""
 UNUSUAL, PULLS = 0.01, 0.3
 """...or a decay of twenty times the largest usual one (5e-4 for SGD) that is a third of the gradient's own size and more in the typical layer; with usual ones it is a hundredth."""
 ADDED_TO_THE_GRADIENT = frozenset("SGD Adam NAdam RAdam Adamax RMSprop Adagrad Adadelta".split())
@@ -182,7 +185,7 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
     if optimizer is None or decay <= 0 or shrunk is None:
         return
     place = place_of(_decay_written(record, decay)) or optimizer.built_at
-    if (shrunk <= SHRUNK and stands) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)):
+    if (shrunk <= SHRUNK and (stands or (decay >= UNUSUAL and _creeps_back(c)))) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)):
         yield strong(
             f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
             place,
@@ -202,6 +205,15 @@ def _lost_again(c: Curve) -> bool:
     """What was learned is lost again: the loss rises to the end from a level that was far below its start."""
     lowest = float(np.min(smooth(c.values, max(5, len(c) // 20))))
     return lowest < LEARNED * start(c).value and end(c).value > LOST * lowest + 3 * c.noise
+
+
+def _creeps_back(c: Curve) -> bool:
+    """The same of a loss that rises slowly, by less than single batches differ: its level over a twentieth of the run does, and has not come down since the middle."""
+    width = max(5, len(c) // 20)
+    levels = smooth(c.values, width)
+    lowest, middle, last = float(np.min(levels)), float(np.median(levels[len(c) // 2 - width : len(c) // 2 + width])), end(c)
+    error = math.hypot(last.error, c.noise / math.sqrt(width))
+    return lowest < LEARNED * start(c).value and last.value > max(CREPT * lowest + ERRORS * error, middle)
 
 
 def _pull(record: Record, decay: float) -> float:
