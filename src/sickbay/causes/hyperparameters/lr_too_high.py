@@ -9,7 +9,8 @@ far in the first steps that units die and nothing can be learned afterwards.
 
 The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
-loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. A trial with a tenth of the rate decides.
+loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
+weights, which grew severalfold, and validation swings from one evaluation to the next to the end. A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
 
@@ -30,6 +31,7 @@ A tenth of the rate; for transformers and Adam also a warm-up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -44,7 +46,8 @@ from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
-from sickbay.signs.curves import end, start
+from sickbay.signs.curves import Curve, curve, end, start, trend_share
+from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses, supervised, training_losses
 
 GROWTH = 100.0
@@ -59,6 +62,10 @@ MULTIPLE, PHASE = 5.0, 40
 """A rate that is raised fivefold at once, forty steps before it and after it: warm-up is over by then."""
 LEARNED, LOST, NOT_FALLING = 0.6, 1.5, 0.95
 """The loss had come down to six tenths, is half as high again as that, and no lower than half of the steps since: warm restarts fall again."""
+REPLACED, GROWN = 0.3, 3.0
+"""Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
+RESTLESS, FEWEST, FALLS, DONE = 0.15, 5, 3.0, 0.1
+"""Validation swings by 15 % of its level beside its line in the last half (five evaluations at least; the line falls by less than three standard errors), and training is done falling."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -80,6 +87,8 @@ def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not ledger and (raised := _raised(record)):
         yield strong(raised, rate_place(record))
         return
+    if not ledger and (restless := _restless(record, signs)):
+        ledger = [strong(restless, rate_place(record))]
     if not ledger and record.facts.log is not None:
         ledger = [*_in_a_log(signs)]
     if not ledger:
@@ -157,6 +166,35 @@ def _raised(record: Record) -> str:
                 f"({high / low:.3g} times as high), it has gone to {now:.3g} and stands there"
             )
     return ""
+
+
+def _restless(record: Record, signs: Signs) -> str:
+    """The first steps replaced the weights, which have grown by them, and validation, always on the same samples, swings to the end: too large a step is never small beside the minimum."""
+    sizes = weights(record, record.family("weight_norm"))
+    typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.zeros(0)
+    grown = float(np.nanmax(typical)) if len(typical) and np.isfinite(typical).any() else 0.0
+    replaced = [s for s in signs.named("update-ratio-high") if s.numbers["peak"] > REPLACED]
+    if not replaced or grown < GROWN or any(trend_share(c) > DONE or not supervised(loss) for c, loss in judged_losses(record)):
+        return ""
+    for c in (curve(s) for s in record.series_like("loss/eval")):
+        swing, middle = _swing(c)
+        if swing > RESTLESS * middle:
+            return (
+                f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large; since then validation loss, "
+                f"always on the same samples, swings by {swing:.2g} around {middle:.3g} from one evaluation to the next and does not fall"
+            )
+    return ""
+
+
+def _swing(c: Curve) -> tuple[float, float]:
+    """What is left of the second half of a validation curve beside its straight line, and its level; no swing where it still falls."""
+    half = c.values[len(c) // 2 :]
+    if len(half) < FEWEST or c.nonfinite or float(np.min(half)) <= 0:
+        return 0.0, 1.0
+    t = np.linspace(-0.5, 0.5, len(half))
+    slope, middle = np.polyfit(t, half, 1)
+    around = float(np.std(half - slope * t - middle, ddof=2))
+    return (around if -slope < FALLS * around * math.sqrt(12 / len(half)) else 0.0), float(middle)
 
 
 def _plateau(signs: Signs) -> Sign | None:

@@ -13,7 +13,8 @@ lower end of what the noise leaves open. More than half of the first loss is sti
 rate was not brought down (a schedule that has ended has ended on purpose) and the steps are of a healthy size.
 
 A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it; or if validation, which has less noise than
-single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before).
+single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
+the falls shrink so slowly that as many evaluations again would win a fifth).
 
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
@@ -73,6 +74,9 @@ AS_FAST, MOST_OF_IT = (0.8, 0.12), (0.6, 0.3)
 """Of validation, whose samples are always the same, so that it has little noise: in logarithms the second half wins eight tenths of what the first won and 11 %, or six tenths and a quarter of the loss."""
 LAST_PASS, LEFT = 0.7, 0.2
 """...where there are too few evaluations for that: the last one is three tenths below the one before, and a fifth of the untrained model's loss is left."""
+FEWEST, LAST_SEEN, AT_LAST, IN_LAST_QUARTER, AHEAD = 3, 0.8, 0.1, 0.08, 0.22
+"""...of three or four evaluations, all in logarithms: the last one is a tenth below the one before, training loses 8 % in its last quarter, and if the falls go on to shrink as they did, as many
+evaluations again win 0.22, a fifth of the loss. The last one comes after eight tenths of the run: what is evaluated every so many steps seldom ends with it."""
 TO_THE_END = 0.5
 """...and the last evaluation still wins half of what those of the second half do on average."""
 FALLS = 0.9
@@ -127,6 +131,8 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
             found, what = by_validation(record)
             if found is None:
                 found, what = by_last_evaluation(record, start(c).value)
+            if found is None and run.steps <= SHORT_STEPS:
+                found, what = by_few_evaluations(record, c)
         if found is None or _validation_stands(record):
             continue
         say = strong if record.facts.log is None else hint
@@ -197,6 +203,25 @@ def by_last_evaluation(record: Record, first: float) -> tuple[Outlook | None, st
         if LEFT * first < last < LAST_PASS * before:
             gain = last * (1 - last / before)
             return Outlook(last, gain, gain / 2, 1.5 * gain), f"validation loss fell from {before:.3g}, one pass before,"
+    return None, ""
+
+
+def by_few_evaluations(record: Record, train: Curve) -> tuple[Outlook | None, str]:
+    """The same of a run that is short by both measures: each of its few evaluations wins less than the one before, but so little less that as many again win a fifth of what is left."""
+    logs = np.log(train.values) if float(np.min(train.values)) > 0 else np.zeros(0)
+    falling, error = drift(logs[-(len(logs) // 4) :], noise(logs))
+    for c in (curve(s) for s in record.series_like("loss/eval")):
+        if not FEWEST <= len(c) < EVALUATIONS or c.nonfinite or c.steps[-1] < LAST_SEEN * record.facts.run.steps or float(np.min(c.values)) <= 0:
+            continue
+        falls = -np.diff(np.log(c.values))
+        if np.any(falls <= 0) or falls[-1] < AT_LAST or falling < max(IN_LAST_QUARTER, STEADY_ERRORS * error) or c.values[-1] < STILL_THERE * c.values[0]:
+            continue
+        shrink = min(1.0, float(falls[-1] / falls[0]) ** (1 / (len(falls) - 1)))
+        ahead = float(falls[-1]) * sum(shrink**k for k in range(1, len(c) + 1))
+        if ahead > AHEAD:
+            last = float(c.values[-1])
+            gain, low, high = (last * (1 - math.exp(-x)) for x in (ahead, ahead / 2, 1.5 * ahead))
+            return Outlook(last, gain, low, high), f"validation loss fell from {c.values[0]:.3g}"
     return None, ""
 
 
