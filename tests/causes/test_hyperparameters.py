@@ -11,7 +11,7 @@ import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Mask, Modes, Op, OptimizerGroup, Penalty, Run
+from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Mask, Modes, Op, OptimizerGroup, Penalty, Run, Timeline
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -56,6 +56,12 @@ def turned_again() -> np.ndarray:
     return np.concatenate([falling(4.4, 2.65, 150), np.linspace(2.65, 4.3, 250)])
 
 
+def creeping(last: float = 0.063) -> np.ndarray:
+    """Down to a twentieth, and slowly up again under the noise of its batches."""
+    way = np.concatenate([np.geomspace(0.9, 0.048, 200), np.linspace(0.048, last, 1400)])
+    return np.asarray(way * np.exp(0.3 * np.random.default_rng(0).standard_normal(1600)))
+
+
 def masked(rate: float) -> Record:
     given = loop_facts()
     given["losses"] = [Loss(index=0, optimizers=(0,), masks=(Mask(place=at("out = model(x)"), zeros=int(1000 * rate), count=1000),), backwards=300)]
@@ -90,6 +96,7 @@ class TestOverRegularised(CauseTestCase):
         yield masked(0.9)
         yield run(turned_again(), shrunk=0.7, decay=0.03)
         yield pulled(0.1, gradient=0.3)
+        yield run(creeping(), shrunk=0.25, decay=0.1)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -102,6 +109,9 @@ class TestOverRegularised(CauseTestCase):
         yield "weights that shrink without decay", run(high(), shrunk=0.1)
         yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
         yield "a few steps", run(high(20), rate=0.9)
+        yield "small weights, and the loss stands low", run(creeping(0.048), shrunk=0.25, decay=0.1)
+        yield "small weights, and a usual decay", run(creeping(), shrunk=0.25, decay=5e-4)
+        yield "the loss creeps up, the weights kept their size", run(creeping(), shrunk=0.9, decay=0.1)
         yield "a loss that rises again without shrinking weights", run(turned_again(), shrunk=0.95, decay=0.03)
         yield "weights that shrink a little while the loss falls", run(falling(4.4, 1.6, 400), shrunk=0.7, decay=0.03)
         yield "half of the units dropped by hand", masked(0.5)
@@ -173,6 +183,22 @@ def by_hand(validation: tuple[float, ...] = (1.38, 0.79), rows: int = 2560, dist
     return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=rows, train_distinct=distinct)], **model_facts(*LAYERS))
 
 
+NAMES = (2.33, 1.68, 1.36, 1.17)
+
+
+def few(validation: tuple[float, ...] = NAMES, distinct: int = 1485, steps: int = 94, last: float = 1.1) -> Record:
+    """Two passes, evaluated every twenty steps or so."""
+    t = np.linspace(0, 1, steps)
+    losses = (last - 0.15 + (3.3 - last) * np.exp(-2.6 * t)) * np.exp(0.01 * np.random.default_rng(0).standard_normal(steps))
+    series = {
+        "loss/train": losses,
+        "loss/eval": (np.linspace(19, 0.85 * steps, len(validation)).astype(int), np.array(validation)),
+        "lr": np.full(steps, 0.003),
+    }
+    state = Run(steps=steps, backwards=steps, exit=0, finished=True)
+    return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=2970, train_distinct=distinct)], **model_facts(*LAYERS))
+
+
 STOPS = LOOP.replace("for epoch in range(10):", "for epoch in range(40):\n    if stopper(validate(model)):\n        break")
 
 
@@ -195,6 +221,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield evaluated_often()
         yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
         yield by_hand()
+        yield few()
         yield stops()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -212,6 +239,10 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "stopped when it was done", stops(np.geomspace(0.98, 0.02, 13))
         yield "no way out of the loop", stops(source=LOOP.replace("range(10)", "range(40)"))
         yield "all rounds", stops(source=STOPS.replace("range(40)", "range(13)"))
+        yield "few evaluations, which level off", few((2.33, 1.5, 1.25, 1.17))
+        yield "few evaluations, the last wins little", few((2.33, 1.68, 1.25, 1.18))
+        yield "few evaluations of many passes", few(distinct=300)
+        yield "few evaluations of a longer run", few(steps=200)
         yield "by hand, many passes", by_hand(distinct=256)
         yield "by hand, validation has slowed down", by_hand((0.95, 0.79))
         yield "by hand, most of it is learned", by_hand((0.9, 0.5), last=0.5)
@@ -303,6 +334,14 @@ class TestBatchTooSmall(CauseTestCase):
 
 def test_one_sample_at_a_time_can_work_well() -> None:
     assert_suspects(small(jumping()), "batch-too-small", "possible")
+
+
+def test_the_loop_that_feeds_single_samples() -> None:
+    record = small(jumping())
+    record = replace(record, sources={"train.py": LOOP.replace("loader:", "train_set:")})
+    record = with_facts(record, timeline=Timeline(places={"forward": at("out = model(x)")}))
+    place = assert_suspects(record, "batch-too-small").place
+    assert place is not None and place.text == "for x, y in train_set:" and place.guess
 
 
 def test_a_larger_batch_is_shown() -> None:

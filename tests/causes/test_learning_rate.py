@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import LOOP, added, loop_facts
-from sickbay.facts import Head, Loss
+from sickbay.facts import Head, Loss, Scheduler
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -49,6 +49,20 @@ def fine_tuned(losses: Any, factor: float = 40.0) -> Record:
     return with_facts(record, losses=(replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),))
 
 
+SWINGING = (0.116, 0.052, 0.061, 0.042, 0.032, 0.031, 0.024, 0.042, 0.049, 0.045, 0.022, 0.052)
+SETTLED = (0.116, 0.052, 0.041, 0.035, 0.032, 0.031, 0.032, 0.031, 0.03, 0.031, 0.032, 0.03)
+
+
+def restless(validation: tuple[float, ...] = SWINGING, peak: float = 0.9, grown: float = 6.0) -> Record:
+    """Training comes far down and stands; validation is as given."""
+    ratio = np.maximum(peak * 0.6 ** np.arange(40), 0.004)
+    record = run(falling(0.85, 0.03, 600, noise=0.02, speed=40), ratio=ratio, extra={"loss/eval": (np.arange(49, 600, 50), np.array(validation))})
+    frames = record.family("update_ratio").steps
+    sizes = make_record(families={"weight_norm": {f"{x}.weight": (frames, np.linspace(5, 5 * grown, len(frames))) for x in LAYERS}}).families
+    heads = (Head(function="mse_loss", reduction="mean"),)
+    return with_facts(replace(record, families=dict(record.families) | dict(sizes)), losses=(replace(record.facts.losses[0], heads=heads),))
+
+
 class TestLrTooHigh(CauseTestCase):
     cause = "lr-too-high"
     certainty = "likely"
@@ -60,10 +74,15 @@ class TestLrTooHigh(CauseTestCase):
         yield run([3.5, 3.4, 6.3, *falling(5, 2.6, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
         yield thrown("mse_loss")
+        yield restless()
         yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "large first steps, and validation settles", restless(SETTLED)
+        yield "large first steps, validation swings and falls", restless(tuple(np.geomspace(1, 0.05, 12) * np.array(SWINGING)))
+        yield "validation swings behind small steps", restless(peak=0.05)
+        yield "validation swings, the weights kept their size", restless(grown=1.3)
         yield "fine-tuning on what is harder, at the same rate", fine_tuned([*falling(2.1, 0.3, 150), *noisy(1.5, 0.05, 150)], factor=1.0)
         yield "a warm restart, from which it falls again", fine_tuned([*falling(2.1, 0.3, 150), *falling(1.4, 0.35, 150)])
         yield "large first updates, and it learns", run(falling(2.3, 0.1), ratio=0.3)
@@ -96,6 +115,28 @@ class TestLrTooLow(CauseTestCase):
         yield "plateau at the noise floor", run(falling(1.3, 0.25, noise=0.2), ratio=1e-5)
 
 
+PLATEAU = """\
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+"""
+
+
+def plateau(losses: Any, patience: int = 0, cuts: tuple[int, ...] = (250, 100, 50, 50)) -> Record:
+    """A rate that goes to a tenth after so many steps each."""
+    rates = np.full(len(losses), 1e-8)
+    rates[: sum(cuts)] = np.repeat(1e-2 * 0.1 ** np.arange(len(cuts)), cuts)
+    source = LOOP.replace("for epoch", PLATEAU + "for epoch")
+    scheduler = Scheduler(
+        kind="ReduceLROnPlateau", optimizer=0, steps=60, optimizer_steps=1500, observed=True, settings={"patience": float(patience)}
+    )
+    return with_facts(run(losses, lr=rates, source=source), schedulers=(scheduler,))
+
+
+def cut_off(last: float = 0.021, falls_until: int = 250, steps: int = 1500) -> np.ndarray:
+    """It falls until then, and stands."""
+    way = np.concatenate([[0.96], np.geomspace(0.4, last, falls_until - 1), np.full(steps - falls_until, last)])
+    return np.asarray(way * np.exp(0.2 * np.random.default_rng(2).standard_normal(steps)))
+
+
 class TestLrDecayedTooSoon(CauseTestCase):
     cause = "lr-decayed-too-soon"
     certainty = "likely"
@@ -105,10 +146,15 @@ class TestLrDecayedTooSoon(CauseTestCase):
         yield run(falling(2.3, 0.9, 500, noise=0.1, speed=60), lr=np.maximum(0.05 * (1 - np.arange(500) / 150), 0))
         yield run(falling(2.3, 1.1, 400, noise=0.1, speed=9), lr=0.15 / (1 + 0.9 * np.arange(400)))
         crept = np.concatenate([np.linspace(1.6, 0.45, 50), np.linspace(0.45, 0.36, 230)])
+        yield plateau(cut_off())
         yield run(crept + np.random.default_rng(1).normal(0, 0.01, 280), lr=np.repeat([2e-3, 2e-4, 2e-5], [25, 25, 230]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "cosine to zero at the end", run(falling(2.3, 2.0, 500), lr=0.05 * (1 + np.cos(np.linspace(0, np.pi, 500))) / 2)
+        yield "a plateau that was waited for", plateau(cut_off(), patience=6)
+        yield "no patience, and the loss stood", plateau(cut_off(falls_until=80))
+        yield "no patience, and it is solved", plateau(cut_off(last=0.002))
+        yield "no patience, at the end of the run", plateau(cut_off(falls_until=900), cuts=(900, 200, 200, 200))
         yield "the loss was down by then", run(falling(2.3, 0.1, 500, speed=60), lr=0.05 * 0.9 ** np.arange(500))
         yield "the last tenth of the run at zero", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.maximum(0.05 * (1 - np.arange(500) / 450), 0))
         yield "the inverse square root", run(falling(2.3, 1.1, 400, noise=0.1, speed=9), lr=0.15 / np.sqrt(1 + np.arange(400)))
@@ -151,3 +197,9 @@ def test_heads_do_not_matter() -> None:
     record = run(noisy(2.3, 0.02), ratio=1e-7)
     assert not any(isinstance(h, Head) for x in record.facts.losses for h in x.heads)
     assert_suspects(record, "lr-too-low")
+
+
+def test_the_patience_is_shown() -> None:
+    suspicion = assert_suspects(plateau(cut_off()), "lr-decayed-too-soon", "likely")
+    assert suspicion.place is not None and "patience=0" in (suspicion.place.text or "")
+    assert "patience" in suspicion.fix.text

@@ -48,6 +48,15 @@ def gradients(lower: list[float]) -> dict[str, tuple[list[int], list[float]]]:
 CUT = gradients([0.1, 0.05, 0.02, 0.01, 2e-3, 1e-4, 1e-5, 1e-5])
 
 
+def choked(typical: list[float], losses: Any = BELOW_MARGINAL, **given: Any) -> Record:
+    """Twelve blocks whose gradients all go the same way."""
+    norms = {f"enc.layers.{i}.linear1.weight": (SAMPLED, typical) for i in range(12)}
+    return run(losses=losses, norms=norms, blocks=12, **given)
+
+
+GONE = [0.5, 0.2, 0.1, 0.05, 0.03, 0.05, 0.03, 0.04]
+
+
 def run(
     source: str = POST,
     losses: Any = CHANCE,
@@ -56,8 +65,9 @@ def run(
     optimizer: str = "Adam",
     attention: bool = True,
     norms: dict[str, Any] | None = None,
+    blocks: int = 6,
 ) -> Record:
-    names = [f"enc.layers.{i}" for i in range(6)]
+    names = [f"enc.layers.{i}" for i in range(blocks)]
     layers = [Layer(name=f"{n}.self_attn", kind="MultiheadAttention" if attention else "Linear") for n in names]
     layers += [Layer(name=f"{n}.norm1", kind="LayerNorm") for n in names]
     parameters = [
@@ -92,6 +102,7 @@ class TestMissingWarmup(CauseTestCase):
         yield run()
         yield run(OWN)
         yield run(losses=BELOW_MARGINAL, norms=CUT)
+        yield choked(GONE)
         yield run(losses=thrown(), updates=([0, 1, 2, 4, 8, 32, 128, 256], [0.12, 0.08, 0.07, 0.05, 0.03, 0.02, 0.01, 0.01]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -101,6 +112,10 @@ class TestMissingWarmup(CauseTestCase):
         yield "lower gradients go as it is solved", run(losses=falling(2.4, 0.01, STEPS), norms=CUT)
         yield "it warms up, lower gradients go", run(losses=BELOW_MARGINAL, norms=CUT, lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
         yield "it warms up", run(lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
+        yield "gradients fall to a fifth and stay there", choked([0.5, 0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.1])
+        yield "gradients go and come back", choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.1, 0.4, 0.3])
+        yield "gradients go as it learns", choked(GONE, losses=falling(2.4, 1.2, STEPS))
+        yield "gradients go by small steps", choked(GONE, updates=([0, 1, 2, 4, 8, 256], [2e-3, 2e-3, 2e-3, 2e-3, 1e-3, 1e-5]))
         yield "plain gradient descent", run(optimizer="SGD")
         yield "no attention", run(attention=False)
         yield "a task that cannot be learned: updates stay as large", run(updates=STEADY)

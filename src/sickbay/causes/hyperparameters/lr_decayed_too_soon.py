@@ -193,7 +193,11 @@ def _place(record: Record) -> Place | None:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if any("patience" in e.numbers for e in evidence):
-        return Fix("wait for several evaluations without a new best (5 to 10) before the rate is lowered", "ReduceLROnPlateau(optimizer, factor=0.5, patience=6)", "advice")
+        return Fix(
+            "give the scheduler a patience of several evaluations (5 to 10): a single one without a new best is noise",
+            "ReduceLROnPlateau(optimizer, factor=0.5, patience=6)",
+            "advice",
+        )
     return Fix(
         "step the scheduler once per epoch, or stretch its schedule over all steps of the run",
         "scheduler.step()  # after the loop over batches, once per epoch",

@@ -31,7 +31,6 @@ A tenth of the rate; for transformers and Adam also a warm-up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -64,8 +63,8 @@ LEARNED, LOST, NOT_FALLING = 0.6, 1.5, 0.95
 """The loss had come down to six tenths, is half as high again as that, and no lower than half of the steps since: warm restarts fall again."""
 REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
-RESTLESS, FEWEST, FALLS, DONE = 0.15, 5, 3.0, 0.1
-"""Validation swings by 15 % of its level beside its line in the last half (five evaluations at least; the line falls by less than three standard errors), and training is done falling."""
+RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
+"""Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -194,7 +193,7 @@ def _swing(c: Curve) -> tuple[float, float]:
     t = np.linspace(-0.5, 0.5, len(half))
     slope, middle = np.polyfit(t, half, 1)
     around = float(np.std(half - slope * t - middle, ddof=2))
-    return (around if -slope < FALLS * around * math.sqrt(12 / len(half)) else 0.0), float(middle)
+    return (around if -slope < around else 0.0), float(middle)
 
 
 def _plateau(signs: Signs) -> Sign | None:

@@ -205,7 +205,15 @@ def _choked(record: Record) -> str:
     """The gradients of the typical layer are gone after the first steps and do not come back, though the loss is still high: what is left learns the output's share only."""
     columns, sizes, steps = weights(record, record.family("grad_norm")), _updates(record), record.facts.run.steps
     stuck = [end(c).value > STILL_HIGH * float(c.values[0]) for c, _ in judged_losses(record)]
-    if len(columns.parameters) < MANY_LAYERS or len(columns.steps) < 4 or columns.steps[0] != 0 or sizes is None or sizes[0] < LARGE or not stuck or not all(stuck):
+    if (
+        len(columns.parameters) < MANY_LAYERS
+        or len(columns.steps) < 4
+        or columns.steps[0] != 0
+        or sizes is None
+        or sizes[0] < LARGE
+        or not stuck
+        or not all(stuck)
+    ):
         return ""
     typical = nanmedian(columns.values, axis=1)
     early = typical[(columns.steps > 2) & (columns.steps <= max(10, EARLY * steps))]

@@ -214,7 +214,12 @@ def by_few_evaluations(record: Record, train: Curve) -> tuple[Outlook | None, st
         if not FEWEST <= len(c) < EVALUATIONS or c.nonfinite or c.steps[-1] < LAST_SEEN * record.facts.run.steps or float(np.min(c.values)) <= 0:
             continue
         falls = -np.diff(np.log(c.values))
-        if np.any(falls <= 0) or falls[-1] < AT_LAST or falling < max(IN_LAST_QUARTER, STEADY_ERRORS * error) or c.values[-1] < STILL_THERE * c.values[0]:
+        if (
+            np.any(falls <= 0)
+            or falls[-1] < AT_LAST
+            or falling < max(IN_LAST_QUARTER, STEADY_ERRORS * error)
+            or c.values[-1] < STILL_THERE * c.values[0]
+        ):
             continue
         shrink = min(1.0, float(falls[-1] / falls[0]) ** (1 / (len(falls) - 1)))
         ahead = float(falls[-1]) * sum(shrink**k for k in range(1, len(c) + 1))
