@@ -54,6 +54,8 @@ def choked(typical: list[float], losses: Any = BELOW_MARGINAL, **given: Any) -> 
     return run(losses=losses, norms=norms, blocks=12, **given)
 
 
+LATE = np.concatenate([falling(2.9, 2.2, 150), falling(2.2, 0.6, 150)])
+"""It stands for half of the run, and comes down late."""
 GONE = [0.5, 0.2, 0.1, 0.05, 0.03, 0.05, 0.03, 0.04]
 
 
@@ -103,6 +105,7 @@ class TestMissingWarmup(CauseTestCase):
         yield run(OWN)
         yield run(losses=BELOW_MARGINAL, norms=CUT)
         yield choked(GONE)
+        yield choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.04, 0.3, 0.5], losses=LATE)
         yield run(losses=thrown(), updates=([0, 1, 2, 4, 8, 32, 128, 256], [0.12, 0.08, 0.07, 0.05, 0.03, 0.02, 0.01, 0.01]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -113,8 +116,9 @@ class TestMissingWarmup(CauseTestCase):
         yield "it warms up, lower gradients go", run(losses=BELOW_MARGINAL, norms=CUT, lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
         yield "it warms up", run(lr=np.minimum(1, (np.arange(STEPS) + 1) / 30) * 0.01)
         yield "gradients fall to a fifth and stay there", choked([0.5, 0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.1])
-        yield "gradients go and come back", choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.1, 0.4, 0.3])
+        yield "gradients go and come back", choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.3, 0.4, 0.3], losses=LATE)
         yield "gradients go as it learns", choked(GONE, losses=falling(2.4, 1.2, STEPS))
+        yield "gradients go, and it is solved in the end", choked(GONE, losses=np.concatenate([LATE[:150], falling(2.2, 0.05, 150)]))
         yield "gradients go by small steps", choked(GONE, updates=([0, 1, 2, 4, 8, 256], [2e-3, 2e-3, 2e-3, 2e-3, 1e-3, 1e-5]))
         yield "plain gradient descent", run(optimizer="SGD")
         yield "no attention", run(attention=False)
