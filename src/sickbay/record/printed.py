@@ -25,6 +25,9 @@ ALIKE = 4.0
 APART = 5.0
 """At the first evaluation a model has not had the time to overfit by such a factor."""
 
+NEAR = 2.0
+"""...and one that has learned as little as training lies within this one."""
+
 Turn = Callable[[np.ndarray], np.ndarray]
 TURNS: Mapping[str, Turn] = {"rmse": np.square, "ppl": np.log, "perplexity": np.log}
 """From what is printed to the loss, where that is its root or its exponential."""
@@ -39,9 +42,13 @@ def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[
     if told is None or observed is None or any(_on_one_scale(s, observed) for s in evaluated):
         return dict(series)
     columns = {name: _column(told, j) for j, name in enumerate(told.names)}
-    known = {_measure(name): _turn(name) for name, column in columns.items() if not _words(name) & EVAL and _is_observed(name, column, observed)}
+    trained = [name for name, column in columns.items() if not _words(name) & EVAL and _is_observed(name, column, observed)]
+    known = {_measure(name): _turn(name) for name in trained}
+    said = any(_words(name) & LOSSES for name in trained)
     for name, column in columns.items():
         measure = _measure(name)
+        if said and not _words(name) & LOSSES and not _no_share(column, observed):
+            continue  # "loss 1.93 valid 0.447"
         if _words(name) & EVAL and len(column) > 1 and (measure in known or (known and not measure)):
             turn = known[measure] if measure in known else next(iter(known.values()))
             values = turn(np.maximum(column.values, 1e-30) if turn is np.log else column.values)
@@ -57,6 +64,15 @@ def _on_one_scale(evaluated: Series, observed: Series) -> bool:
     before = observed.values[observed.steps < evaluated.steps[0]][-10:]
     level = float(np.median(before)) if len(before) else float(observed.values[0])
     return not (level > 0 and evaluated.values[0] > 0) or 1 / APART < evaluated.values[0] / level < APART
+
+
+def _no_share(column: Series, observed: Series) -> bool:
+    """Whether a number that no word calls a loss, beside one that is called so, can't be an accuracy: above 1, and at first about as large as training's loss."""
+    if not len(column):
+        return False
+    before = observed.values[observed.steps < column.steps[0]][-10:]
+    level = float(np.median(before)) if len(before) else float(observed.values[0])
+    return float(np.min(column.values)) > 1 and level / NEAR < float(column.values[0]) < NEAR * level
 
 
 def _words(name: str) -> set[str]:
