@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sickbay import facts
 from sickbay.observe.places import expression_of
-from sickbay.observe.reading import Reading, line_of
 from sickbay.observe.readers.pairs import ELEMENTWISE, outer, pairs_are_meant
+from sickbay.observe.reading import Reading, line_of
 from sickbay.observe.syntax import operands
 from sickbay.observe.trace import Node
 

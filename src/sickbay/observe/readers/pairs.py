@@ -58,7 +58,7 @@ def _tables(reading: Reading) -> set[int]:
     """All that silent broadcasts gave, and what was made of it: two of them in one line, `y * f(-z) + (1 - y) * f(z)`, do not excuse each other."""
     found: set[int] = set()
     for node in reversed(reading.ancestors):
-        silent = node.name in ELEMENTWISE and len(node.shapes) > 1 and outer(*node.shapes[:2], same_rank=False) is not None
+        silent = node.name in ELEMENTWISE and len(node.shapes) > 1 and outer(node.shapes[0], node.shapes[1], same_rank=False) is not None
         if silent or not found.isdisjoint(node.inputs):
             found.add(node.index)
     return found
