@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from sickbay.facts import Crash, Head, Loss, Run, Values
 from sickbay.nouns import Place
@@ -103,6 +104,20 @@ def test_blocks_whose_results_replace_each_other() -> None:
     assert "the last one's result" in suspicion.fix.text
     added_up = replace(computed, sources={"train.py": text.replace("h = block(x)", "h = block(x)\n        y = y + h")})
     assert assert_suspects(added_up, "unused-parameters").place is None
+
+
+@pytest.mark.parametrize(
+    ("forward", "line"),
+    [
+        ("        x = self.a(ids)\n        return self.head(x)\n", 6),  # after the one that was built before it
+        ("        return self.head(ids)\n", 6),  # before the one that was built after it
+        ("        x = self.a(ids)\n        return self.head(x + self.b(ids) if self.far else x)\n", None),  # it is there, and was not come to
+    ],
+)
+def test_a_layer_that_forward_passes_over(forward: str, line: int | None) -> None:
+    text = "class Net(nn.Module):\n    def __init__(self):\n        self.a, self.b = nn.Embedding(9, 4), nn.Embedding(9, 4)\n        self.head = nn.Linear(4, 2)\n    def forward(self, ids):\n"
+    place = assert_suspects(replace(layer(), sources={"train.py": text + forward}), "unused-parameters").place
+    assert (place.line if place is not None else None) == line
 
 
 def test_what_is_computed_and_then_left_out() -> None:

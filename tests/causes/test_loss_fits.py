@@ -87,6 +87,14 @@ def test_probabilities_get_their_logarithm() -> None:
     assert added(fix.diff) == ["loss = F.nll_loss(F.log_softmax(net(x), dim=1), y)"]
 
 
+@pytest.mark.parametrize(("evaluates", "line"), [(True, 1), (False, 4)])
+def test_a_loss_that_several_lines_call_is_changed_where_it_is_made(evaluates: bool, line: int) -> None:
+    source = f"criterion = nn.NLLLoss()\ndef score(net, criterion):\n    return {'criterion(net(x), y)' if evaluates else 'hits(net(x), y)'}\nloss = criterion(net(x), y)\n"
+    suspicion = assert_suspects(head("nll_loss", source=source, text="loss =", input=SCORES, module="NLLLoss"), "logits-to-probability-loss")
+    assert suspicion.place is not None and suspicion.place.line == line
+    assert added(suspicion.fix.diff) == ["criterion = nn.CrossEntropyLoss()"]
+
+
 # -- wrong-loss-for-task ------------------------------------------------------------------------------------------------
 
 SEVEN = Values(count=320, minimum=0, maximum=6, mean=3, std=2, whole=True, distinct=tuple(range(7)))

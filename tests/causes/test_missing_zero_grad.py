@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from causes.scripts import LOOP, added, at, loop_facts, removed
-from sickbay.facts import Loss, Optimizer
+from sickbay.facts import Cut, LinearMap, Loss, Optimizer
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, make_record
 
@@ -51,6 +52,15 @@ def test_with_accumulation_clearing_once_per_epoch_is_no_mistake() -> None:
     assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("zero_grad", source)
     facts = loop_facts(source, zeroed_at=at("zero_grad", source), zero_calls=4, backwards_per_step=4.0, **STALE)
     assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("optimizer.step()", source)
+
+
+def test_where_several_losses_add_the_step_lacks_it() -> None:
+    own, other = (LinearMap(parameter=name, op="linear", trainable=True) for name in ("d.weight", "g.weight"))
+    facts = loop_facts(parameters=("d.weight",), **STALE)
+    facts["losses"] = [replace(facts["losses"][0], linear_maps=(own,)), Loss(index=1, optimizers=(1,), linear_maps=(own, other))]
+    assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("optimizer.step()")
+    facts["losses"][1] = replace(facts["losses"][1], cuts=(Cut(op="detach", parameters=("d.weight",)),))
+    assert assert_suspects(make_record(steps=100, **facts), "missing-zero-grad").place == at("loss.backward()")
 
 
 def test_in_different_functions_it_stays_where_the_name_is_known() -> None:

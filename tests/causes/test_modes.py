@@ -129,3 +129,31 @@ def test_eval_comes_before_the_block_without_gradients() -> None:
 def test_one_function_for_both_gets_the_condition() -> None:
     source = "def run_epoch(model, opt=None):\n    model.train()\n    with torch.set_grad_enabled(opt is not None):\n        out = model(x_val)\n"
     assert added(assert_suspects(evaluating(source), "train-mode-in-evaluation").fix.diff) == ["    model.train(opt is not None)"]
+
+
+OF_COPY = """\
+for epoch in range(5):
+    model.train()
+    for x, y in loader:
+        criterion(model(x), y).backward()
+        optimizer.step()
+        ema.update(model)
+    model.eval()
+    with torch.no_grad():
+        print(criterion(ema.model(x_val), y_val))
+"""
+
+
+def test_eval_on_the_model_and_its_copy_is_evaluated() -> None:
+    forward, switch = place_in(OF_COPY, "ema.model(x_val)"), place_in(OF_COPY, "model.eval()")
+    record = evaluating(OF_COPY, evaluation_forward_at=forward, eval_called_at=switch, evaluation_of_copy=True)
+    suspicion = assert_suspects(record, "train-mode-in-evaluation", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 7
+    assert added(suspicion.fix.diff) == ["    ema.model.eval()"]
+
+
+def test_a_copy_and_no_eval_anywhere_near() -> None:
+    source = OF_COPY.replace("    model.eval()\n", "")
+    record = evaluating(source, evaluation_forward_at=place_in(source, "ema.model(x_val)"), evaluation_of_copy=True)
+    suspicion = assert_suspects(record, "train-mode-in-evaluation", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 8

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
 from sickbay.conclude import diagnose
@@ -144,6 +145,23 @@ def test_fixes_of_leaks() -> None:
 def test_a_mask_that_is_moved_is_the_place() -> None:
     place = assert_suspects(leaking("softmax", "F.softmax", earlier=1), "future-leakage").place
     assert place is not None and place.line == at("torch.triu").line
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "fixed"),
+    [
+        ("torch.triu(torch.ones(T, T))", "mask == 0", "mask = torch.tril(torch.ones(T, T))"),
+        ("torch.ones(T, T).tril(-1)", "mask.bool()", "mask = torch.ones(T, T).triu(1)"),
+    ],
+)
+def test_a_mask_of_the_wrong_triangle_is_the_place(made: str, used: str, fixed: str) -> None:
+    source = f"mask = {made}\ns = s.masked_fill({used}, -1e9)\na = F.softmax(s, -1)\n"
+    leak = FutureLeak(
+        model="Net", step=5, op="softmax", place=place_in(source, "F.softmax"), ahead=1, earlier=12, positions=24, compared=300, effect=0.3
+    )
+    suspicion = assert_suspects(make_record(steps=100, sources={"train.py": source}, probes=Probes(leaks=(leak,))), "future-leakage")
+    assert suspicion.place is not None and suspicion.place.line == 1
+    assert added(suspicion.fix.diff) == [fixed]
 
 
 # -- saturated-activation -------------------------------------------------------------------------------------------

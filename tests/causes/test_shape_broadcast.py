@@ -44,6 +44,10 @@ def test_a_column_made_on_the_line_itself_is_likely_only() -> None:
     assert_suspects(by_hand(left_text="pred[:, None]"), "shape-broadcast", "likely")
 
 
+def test_a_dimension_added_to_indices_is_none_added_to_the_prediction() -> None:
+    assert_suspects(by_hand(left_text="q(s).gather(1, action.unsqueeze(1))"), "shape-broadcast", "proven")
+
+
 @pytest.mark.parametrize(
     ("line", "operands", "fixed"),
     [

@@ -117,3 +117,74 @@ def test_attention_and_positions_are_not_told(script: WatchScript) -> None:
     )
     assert run.loss.broadcasts == ()
     assert run.loss.squashed == ()
+
+
+LEARN = """
+import copy
+q = nn.Linear(4, 3)
+target = copy.deepcopy(q)
+optimizer = torch.optim.SGD(q.parameters(), lr=0.05)
+s, a, r = torch.randn(16, 4), torch.randint(0, 3, (16,)), torch.randn(16)
+for step in range(3):
+    value = q(s).gather(1, a.unsqueeze(1))
+    with torch.no_grad():
+        goal = r + 0.9 * target(s).max(1).values
+    loss = LOSS
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "(value - goal).pow(2).mean()",
+        "F.smooth_l1_loss(value, goal)",
+        "(value - (r + 0.9 * q(s).max(1).values.detach())).abs().mean()",  # the same network, cut off
+        "torch.where((value - goal).abs() < 1, 0.5 * (value - goal) ** 2, (value - goal).abs() - 0.5).mean()",  # Huber's, by hand
+        "-(torch.minimum(value.exp() * goal, value.exp().clamp(0.8, 1.2) * goal)).mean()",  # a clipped policy loss
+    ],
+)
+def test_a_target_that_a_network_made(loss: str, script: WatchScript) -> None:
+    run = script(LEARN.replace("LOSS", loss))
+    found = run.loss.broadcasts
+    assert found
+    assert {(b.left, b.right, b.result, b.prediction) for b in found} == {((16, 1), (16,), (16, 16), "left")}
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "F.mse_loss(value.squeeze(1), goal)",
+        "(value - value.squeeze(1)).pow(2).mean()",  # gradients go through both: differences of a ranking
+        "(value ** 2 + goal ** 2 - 2 * value @ goal[None]).mean()",  # squared distances of two sets
+        "((value - goal).pow(2) * (1 - torch.eye(16))).mean()",  # all pairs but the diagonal
+        "(value - goal)[~torch.eye(16, dtype=torch.bool)].exp().mean()",
+        "(-(value - goal).pow(2)).exp().matmul(r).mean()",  # a kernel
+        "(-(value - goal).pow(2)).log_softmax(1).diagonal().mean()",  # contrastive
+        "(value - goal).abs().min(1).values.mean()",  # the nearest of a set
+        "(value - goal).abs().masked_fill(a[:, None] == a, 0.0).mean()",
+    ],
+)
+def test_pairs_with_what_a_network_made_that_are_meant(loss: str, script: WatchScript) -> None:
+    run = script(LEARN.replace("LOSS", loss))
+    assert run.loss.graph_reads == 3
+    assert run.loss.broadcasts == ()
+
+
+def test_as_many_centres_as_samples(script: WatchScript) -> None:
+    run = script(
+        """
+        centres, out = nn.Parameter(torch.randn(16)), nn.Linear(16, 1)
+        optimizer = torch.optim.SGD([centres, *out.parameters()], lr=0.05)
+        for step in range(3):
+            x, y = torch.randn(16, 1), torch.randn(16, 1)
+            loss = F.mse_loss(out(torch.exp(-((x - centres) ** 2))), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    )
+    assert run.loss.broadcasts == ()

@@ -169,3 +169,63 @@ def test_whose_data_is_evaluated_in_train_mode(evaluated: str, training_data: bo
     modes = script(LOADERS.replace("EVALUATED", evaluated)).facts.modes
     assert modes.evaluation_in_train == modes.evaluation_passes == 3
     assert modes.evaluation_on_training_data is training_data
+
+
+AVERAGE = """
+import copy
+average = copy.deepcopy(model)
+def follow():
+    with torch.no_grad():
+        for a, p in zip(average.parameters(), model.parameters()):
+            a.lerp_(p, 0.1)
+def evaluate_average():
+    with torch.no_grad():
+        return average(x[:8])  # of the copy
+"""
+
+
+@pytest.mark.parametrize(
+    "evaluation",
+    [
+        "F.cross_entropy(evaluate_average(), y[:8])",  # scored
+        "model.eval(); (evaluate_average().argmax(1) == y[:8]).sum()",  # eval() on the other one
+        "model.eval(); evaluate(); evaluate(); F.cross_entropy(evaluate_average(), y[:8])",  # beside the trained model's own
+    ],
+)
+def test_a_copy_is_evaluated_in_train_mode(evaluation: str, script: WatchScript) -> None:
+    run = script(START + AVERAGE + f"for epoch in range(3):\n    model.train(); train(4); follow()\n    {evaluation}\n")
+    modes = run.facts.modes
+    assert (modes.evaluation_passes, modes.evaluation_in_train, modes.evaluation_of_copy) == (3, 3, True)
+    assert run.at(modes.evaluation_forward_at, "# of the copy")
+
+
+@pytest.mark.parametrize(
+    "evaluation",
+    [
+        "average.eval(); F.cross_entropy(evaluate_average(), y[:8])",
+        "labels = evaluate_average().argmax(1)",  # a teacher labels data for its student
+    ],
+)
+def test_a_copy_that_is_in_eval_mode_or_teaches(evaluation: str, script: WatchScript) -> None:
+    run = script(START + AVERAGE + f"for epoch in range(3):\n    model.train(); train(4); follow()\n    {evaluation}\n")
+    assert (run.facts.modes.evaluation_in_train, run.facts.modes.evaluation_of_copy) == (0, False)
+
+
+def test_a_mean_teacher_in_train_mode(script: WatchScript) -> None:
+    run = script(
+        START
+        + AVERAGE
+        + """
+for step in range(12):
+    with torch.no_grad():
+        aim = average(x).softmax(1)
+        F.cross_entropy(aim, y)  # how good the teacher is: printed
+    out = model(x)
+    loss = F.cross_entropy(out, y) + F.mse_loss(out.softmax(1), aim)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    follow()
+"""
+    )
+    assert (run.facts.modes.evaluation_in_train, run.facts.modes.inside_step) == (0, 12)

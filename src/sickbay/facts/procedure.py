@@ -282,6 +282,8 @@ class Modes:
     evaluation_repeats_input: bool = False
     """The same input went through several times in a row (Monte Carlo dropout does this on purpose)."""
     evaluation_on_training_data: bool = False
+    evaluation_of_copy: bool = False
+    """What runs in train mode there is not the trained model but a copy of it (averaged weights, the best so far)."""
     inside_step: int = 0
     """Forward passes without gradients inside training steps (GAN generators, target networks, momentum encoders)."""
     layers_off: tuple[str, ...] = ()

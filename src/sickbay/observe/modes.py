@@ -13,7 +13,7 @@ import torch
 from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.layers import mode_sensitive
-from sickbay.observe.observer import ForwardCall, Observer
+from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import place_of
 from sickbay.observe.registry import Registry, sample
 
@@ -34,6 +34,7 @@ class Root:
         self.sensitive = [(name, weakref.ref(m)) for name, m in layers]
         self.described = tuple(f"{name or '(root)'}: {_short(m)}" for name, m in layers[:32])
         self.trained = False
+        self.shapes = tuple(tuple(p.shape) for p in module.parameters()) if layers else ()
 
     def off(self, training: bool) -> list[str]:
         """Sensitive layers that are in the given mode."""
@@ -60,6 +61,10 @@ class Unused:
     feeds_loss: bool = False
     traced: int = 0
     layers: tuple[str, ...] = ()
+    scored: bool = False
+    """A loss was worked out of what it gave, without gradients."""
+    other_switched: bool = False
+    """Since training went on, `eval()` was called on another model, and this one runs in train mode."""
 
 
 class ModeWatch(Observer):
@@ -75,7 +80,8 @@ class ModeWatch(Observer):
         """A loader gave a batch that training has not used."""
         self.waiting: list[tuple[Root, ForwardCall, bool]] = []
         self.unused: dict[Any, Unused] = {}
-        self.outputs: list[tuple[Unused, Any]] = []
+        self.outputs: list[tuple[Unused, int, int]] = []
+        """What passes without gradients gave: its node in the trace, and which trace that was."""
         self.training = self.in_eval = 0
         self.in_eval_first: int | None = None
         self.in_eval_last: int | None = None
@@ -84,12 +90,17 @@ class ModeWatch(Observer):
         self.eval_called: Place | None = None
         self.train_called: Place | None = None
         self.eval_call_of_trouble: Place | None = None
+        self.switched: tuple[int, weakref.ref[torch.nn.Module]] | None = None
+        """What `eval()` was called on last, and at which step."""
+        self.newest: Unused | None = None
+        """The newest pass, if it was one without gradients."""
 
     def mode_set(self, module: torch.nn.Module, mode: bool, place: Place | None) -> None:
         if mode:
             self.train_called = place
         else:
             self.eval_called = place
+            self.switched = (self.session.step, weakref.ref(module))
 
     def _root(self, module: torch.nn.Module) -> Root:
         root = self.roots.get(id(module))
@@ -98,6 +109,7 @@ class ModeWatch(Observer):
         return root
 
     def forward_begins(self, call: ForwardCall) -> None:
+        self.newest = None
         root = self._root(call.module)
         if not root.sensitive:
             return
@@ -121,6 +133,7 @@ class ModeWatch(Observer):
             unused.last_step = step
             unused.last_input = None
         unused.passes += 1
+        self.newest = unused
         layers = root.off(training=True)
         if layers:
             tensor = next((a for a in call.args if isinstance(a, torch.Tensor)), None)
@@ -132,7 +145,17 @@ class ModeWatch(Observer):
             unused.first = step if unused.first is None else unused.first
             unused.last = step
             unused.layers = tuple(layers[:16])
+            unused.other_switched |= self._other_switched(call.module)
             unused.on_training_data |= self.loaded and self.session.loader == self.session.train_loader
+
+    def _other_switched(self, module: torch.nn.Module) -> bool:
+        step, ref = self.switched or (-1, None)
+        other = ref() if ref is not None and step == self.session.step else None
+        return other is not None and all(m is not other for m in module.modules()) and all(m is not module for m in other.modules())
+
+    def loss_called(self, call: LossCall | None) -> None:
+        if call is not None and not call.grad and self.newest is not None:
+            self.newest.scored = True
 
     def batch_loaded(self, *_: Any) -> None:
         self.loaded = True  # which loader it was, others find out in the same moment
@@ -144,9 +167,10 @@ class ModeWatch(Observer):
 
     def forward_ends(self, call: ForwardCall, output: Any) -> None:
         if not call.grad and self.session.tracing and (unused := self.unused.get((id(self.roots.get(id(call.module))), call.place_key))):
-            first = output if isinstance(output, torch.Tensor) else None
-            if first is not None:
-                self.outputs.append((unused, weakref.ref(first)))
+            trace = self.session.trace
+            maker = trace.maker(output) if trace is not None and isinstance(output, torch.Tensor) else None
+            if trace is not None and maker is not None:
+                self.outputs.append((unused, maker, trace.cleared))
 
     def backward_begins(self, loss: torch.Tensor, site: Any) -> None:
         self._ask_trace(loss)
@@ -174,11 +198,9 @@ class ModeWatch(Observer):
         trace = self.session.trace
         if self.outputs and trace is not None and (root := trace.maker(loss)) is not None:
             used = {node.index for node in trace.ancestors(root)}
-            for unused, ref in self.outputs:
+            for unused, maker, cleared in self.outputs:
                 unused.traced += 1
-                output = ref()
-                maker = trace.maker(output) if output is not None else None
-                unused.feeds_loss |= output is not None and maker in used
+                unused.feeds_loss |= cleared == trace.cleared and maker in used
         self.outputs.clear()
 
     def woke(self) -> None:
@@ -193,10 +215,14 @@ class ModeWatch(Observer):
         for unused in self.unused.values():
             if unused.feeds_loss or (unused.steps > INSIDE_SHARE * steps and unused.steps > 2 and not self._stands_apart(unused)):
                 inside += unused.passes
-            elif self._is_trained(unused.root):
+            elif self._is_trained(unused.root) or self._is_copy_evaluated(unused):
                 evaluations.append(unused)
         wrong = [u for u in evaluations if u.in_train_mode]
         worst = max(wrong, key=lambda u: u.in_train_mode, default=None)
+        copied = worst is not None and not self._is_trained(worst.root)
+        if copied and worst is not None:  # how the trained model itself is evaluated says nothing of its copy
+            evaluations = [u for u in evaluations if u.root is worst.root]
+            wrong = [u for u in evaluations if u.in_train_mode]
         keep = self.session.keep_source
         sensitive = next((r.described for r in self.roots.values() if r.trained and r.sensitive), ())
         self.session.writer.fact(
@@ -217,6 +243,7 @@ class ModeWatch(Observer):
                 evaluation_forward_at=keep(worst.place) if worst else None,
                 evaluation_repeats_input=bool(worst and worst.repeats > 0.3 * worst.passes),
                 evaluation_on_training_data=bool(worst and worst.on_training_data),
+                evaluation_of_copy=copied,
                 inside_step=inside,
                 layers_off=worst.layers if worst else tuple(self.in_eval_root.off(training=False)[:16]) if self.in_eval_root else (),
             ),
@@ -224,15 +251,21 @@ class ModeWatch(Observer):
 
     def _stands_apart(self, unused: Unused) -> bool:
         """One training step per pass over the data: evaluation after each step, and the trace saw no use of it."""
-        return unused.traced > 0 and not unused.feeds_loss
+        return unused.traced > 0 and not unused.feeds_loss and self._is_trained(unused.root)
 
     def _is_trained(self, root: Root) -> bool:
-        """Only a model that an optimizer trains is evaluated; a teacher or target network is not."""
+        """A model that is trained, by an optimizer or by hand; the weights of a copy move, too, but no backward pass comes of it."""
         module = root.ref()
         if module is None:
             return root.trained
         entries = (self.session.registry.entry(p) for p in module.parameters())
-        return any(e is not None and (e.optimizer is not None or e.moved) for e in entries)
+        return any(e is not None and (e.optimizer is not None or (e.moved and root.trained)) for e in entries)
+
+    def _is_copy_evaluated(self, unused: Unused) -> bool:
+        """A copy of what is trained (averaged weights, the best so far), with its results scored or `eval()` called on the trained model instead: no teacher's
+        passes, which only give targets."""
+        copied = any(r.trained and r.shapes == unused.root.shapes for r in self.roots.values() if r is not unused.root)
+        return copied and (unused.scored or unused.other_switched)
 
 
 def _recalibrates() -> bool:

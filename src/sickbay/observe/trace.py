@@ -118,6 +118,8 @@ class Trace(TorchFunctionMode):
         self.seen = 0
         self.entered = False
         self.truncated = False
+        self.cleared = 0
+        """How often all was forgotten: numbers of nodes from before then mean nothing."""
         self.outputs_only = False
         """The structure is known: only the outputs that somebody wants are passed on, nothing is remembered."""
 
@@ -156,6 +158,7 @@ class Trace(TorchFunctionMode):
         self._behind = {}
         self.seen = 0
         self.truncated = False
+        self.cleared += 1
 
     # -- following ----------------------------------------------------------------------------------------------
 

@@ -36,11 +36,13 @@ from collections.abc import Iterator, Sequence
 from sickbay.causes.evidence import hint, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, is_number, keyword, mend, source_at
 from sickbay.causes.registry import cause
+from sickbay.causes.triangles import wrong_triangle
 from sickbay.facts import FutureLeak
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
+ATTENTION = ("softmax", "scaled_dot_product_attention", "multi_head_attention_forward")
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 MASKS = {
     "TransformerEncoder": "mask",
@@ -84,10 +86,17 @@ def future_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, leak: FutureLeak) -> Place | None:
-    if leak.op in ("softmax", "scaled_dot_product_attention", "multi_head_attention_forward") and (mask := _generous_mask(record, leak)) is not None:
-        source, diagonal = mask
-        return Place(source.file, diagonal.lineno, None, source.lines[diagonal.lineno - 1].strip())
+    if leak.op in ATTENTION and (mask := _generous_mask(record, leak) or _wrong_mask(record, leak)) is not None:
+        source, found = mask
+        return source.place(found.lineno)
     return leak.place or leak.loss_at
+
+
+def _wrong_mask(record: Record, leak: FutureLeak) -> tuple[Source, ast.Call] | None:
+    """The mask that attention is given here shows the future and hides the past."""
+    source = source_at(record, leak.place)
+    triangle = wrong_triangle(source, leak.place.line) if source is not None and leak.place is not None else None
+    return (source, triangle) if source is not None and triangle is not None else None
 
 
 def _generous_mask(record: Record, leak: FutureLeak) -> tuple[Source, ast.expr] | None:
@@ -125,10 +134,19 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         call = source.parents.get(call) if isinstance(call, ast.keyword) else call
         limit = 1 if isinstance(call, ast.Call) and called(call) == "triu" else 0
         return mend("the mask must hide the very next position, too", source.diff(source.replacing(diagonal, str(limit))), "", "consent")
-    if leak.op in ("softmax", "scaled_dot_product_attention", "multi_head_attention_forward"):
+    if leak.op in ATTENTION and (turned := _wrong_mask(record, leak)) is not None:
+        return mend("keep the other triangle: what came before", turned[0].diff(_other_triangle(*turned)), "torch.tril(torch.ones(T, T))", "consent")
+    if leak.op in ATTENTION:
         snippet = "scores.masked_fill(torch.ones(T, T, dtype=torch.bool).triu(1), float('-inf'))"
         return mend("hide later positions with a causal mask", _diff(record, leak, _mask), snippet, "consent")
     return Fix("let each position use only itself and what came before", "x[:, : t + 1]", "advice")
+
+
+def _other_triangle(source: Source, call: ast.Call) -> Edit | None:
+    """`triu(x)` keeps as `tril(x)`, `tril(x, -1)` hides as `triu(x, 1)`."""
+    text, upper = source.segment(call), called(call) == "triu"
+    name, other = ("triu", "tril") if upper else ("tril", "triu")
+    return source.replacing(call, text.replace(name, other, 1) if upper else text.replace(name, other, 1).replace("-1", "1"))
 
 
 def _diff(record: Record, leak: FutureLeak, edit_of: object) -> str:

@@ -34,6 +34,7 @@ from sickbay.causes.evidence import listed, located, strong
 from sickbay.causes.fixing import Function, sources
 from sickbay.causes.guesses import guess
 from sickbay.causes.parameters import held, size
+from sickbay.causes.passed_over import passed_over
 from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
@@ -68,6 +69,7 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
             f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
             _overwritten(record, unused)
             or _left_out(record, unused)
+            or (passed_over(record, unused[0].name) if not any(p.called for p in unused) else None)
             or next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
             parameters=len(unused),
             values=size(unused),

@@ -31,6 +31,7 @@ Use the loss that takes raw scores (`cross_entropy`, `binary_cross_entropy_with_
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -40,7 +41,7 @@ from sickbay.causes.fixing import Edit, Source, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.removing import renamed
 from sickbay.facts import Fragile, Head, Loss
-from sickbay.nouns import Evidence, Fix
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 
@@ -76,7 +77,7 @@ FITTING = {
 )  # fmt: skip
 def logits_to_probability_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
     for loss in record.facts.losses:
-        found = [*_heads(loss), *_by_hand(loss)]
+        found = [*_heads(record, loss), *_by_hand(loss)]
         yield from found
         lowest = float(np.nanmin(values)) if found and len(values := _values(record, loss)) else 0.0
         if lowest < 0 and any(h.function in ("nll_loss", "kl_div") for h in loss.heads):
@@ -89,7 +90,20 @@ def _values(record: Record, loss: Loss) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def _heads(loss: Loss) -> Iterator[Evidence]:
+def _chosen_at(record: Record, head: Head) -> Place | None:
+    """Where the loss is made, if it is a module that several lines call (training and evaluation) and another one takes these scores: one change mends them all.
+    Else the call."""
+    source = source_at(record, head.called_at)
+    made = source.calls(head.module) if source is not None and head.module in FITTING else []
+    if source is None or len(made) != 1 or (head.fed_by and head.fed_by[0].name == "softmax"):
+        return head.called_at
+    around = source.parents.get(made[0])
+    names = {n.attr if isinstance(n, ast.Attribute) else n.id for n in getattr(around, "targets", ()) if isinstance(n, (ast.Name, ast.Attribute))}
+    callers = {c.lineno for c in source.calls(*names)} if names else set()
+    return source.place(made[0].lineno) if len(callers) > 1 else head.called_at
+
+
+def _heads(record: Record, loss: Loss) -> Iterator[Evidence]:
     for head in loss.heads:
         made = head.fed_by[0].name if head.fed_by else ""
         if head.function in ("nll_loss", "kl_div") and head.input is not None and made not in LOGARITHMS and not head.shared_input:
@@ -97,12 +111,14 @@ def _heads(loss: Loss) -> Iterator[Evidence]:
                 yield proof(
                     f"{head.function}{located(head.called_at)} expects log-probabilities, which are never above zero; it gets {_what(head)} up to "
                     f"{head.input.maximum:.3g}{_made(head)}",
-                    head.called_at,
+                    _chosen_at(record, head),
                     highest=head.input.maximum,
                     lowest=head.input.minimum,
                 )
         elif head.function == "binary_cross_entropy" and (head.raw or made in UNBOUNDED):
-            yield proof(f"binary_cross_entropy{located(head.called_at)} expects probabilities; it gets raw scores{_made(head)}", head.called_at)
+            yield proof(
+                f"binary_cross_entropy{located(head.called_at)} expects probabilities; it gets raw scores{_made(head)}", _chosen_at(record, head)
+            )
 
 
 def _what(head: Head) -> str:
@@ -148,7 +164,7 @@ def _refused(record: Record) -> Iterator[Evidence]:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
-    head = next((h for x in record.facts.losses for h in x.heads if h.called_at == place), record.facts.refused)
+    head = next((h for x in record.facts.losses for h in x.heads if place in (h.called_at, _chosen_at(record, h))), record.facts.refused)
     function = head.function if head is not None else ""
     diff = source.diff(_edit(source, place.line if place else None, head)) if source is not None and head is not None else ""
     if function == "kl_div":

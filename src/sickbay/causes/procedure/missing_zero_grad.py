@@ -101,8 +101,8 @@ def _loss(record: Record, o: Optimizer) -> Loss | None:
 
 
 def _place(record: Record, o: Optimizer) -> Place | None:
-    """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds. Where the gradients of several
-    passes are meant to add up, clearing them once per epoch is no mistake, and the step lacks one of its own."""
+    """The call that clears only a part or too seldom, or lost its parentheses; else the backward that adds, or the step where several losses add (a GAN's two).
+    Where the gradients of several passes are meant to add up, clearing them once per epoch is no mistake, and the step lacks one of its own."""
     loss = _loss(record, o)
     backward = (loss.backward_at if loss is not None else None) or o.stepped_at
     own_call = (
@@ -111,7 +111,18 @@ def _place(record: Record, o: Optimizer) -> Place | None:
     meant = _meant_for_it(record, o)
     if own_call is not None and _accumulates(o) and not o.stale_parameters and o.zero_calls < MOSTLY * o.intervals:
         own_call = o.stepped_at
-    return own_call or (meant[0].place(meant[1].lineno) if meant is not None else None) or uncalled_at(record, backward, "zero_grad") or backward
+    named = own_call or (meant[0].place(meant[1].lineno) if meant is not None else None) or uncalled_at(record, backward, "zero_grad")
+    return named or (o.stepped_at if _from_several_losses(record, o) else None) or backward
+
+
+def _from_several_losses(record: Record, o: Optimizer) -> bool:
+    """What the step follows is the sum of what several lines add, each of them rightly."""
+    return sum(bool(_reached(loss).intersection(o.parameters)) for loss in record.facts.losses) > 1
+
+
+def _reached(loss: Loss) -> set[str]:
+    """Weights that it adds gradients to; those behind a `detach` only took part."""
+    return {m.parameter for m in loss.linear_maps if m.trainable} - {name for cut in loss.cuts for name in cut.parameters}
 
 
 def _accumulates(o: Optimizer) -> bool:

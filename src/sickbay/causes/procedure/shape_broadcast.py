@@ -7,13 +7,15 @@ mean of the targets for every sample, and that is what the model learns. PyTorch
 
 ## How we know
 
-Proof: on the way to the loss, prediction and target meet in an elementwise operation whose result is larger than both, and one side
-depends on trainable parameters while the other does not.
+Proof: on the way to the loss, prediction and target meet in an elementwise operation whose result is larger than both, and gradients go
+through one side only: the other does not depend on trainable parameters, or (Q-learning, teachers) was cut off from them.
 
 ## Looks like it but is not
 
 - All pairs on purpose (contrastive losses, kernels, quantiles): both sides are written with the same number of dimensions, (N, 1)
-  against (1, N), or the line itself adds the dimension.
+  against (1, N), or the line itself adds the dimension; and the table of pairs is used as one: laid over a mask or another table, multiplied
+  as a matrix, searched row by row.
+- Data against weights (centres, frequencies) that happen to be as many as the samples.
 - A scalar or a row of weights that broadcasts: the result is no larger than the prediction.
 
 ## Fix
@@ -32,12 +34,15 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from sickbay.causes.evidence import located, proof, shape, strong
-from sickbay.causes.fixing import Edit, Source, mend, source_at
+from sickbay.causes.fixing import Edit, Source, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Broadcast
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
+
+CHOOSING = ("gather", "take_along_dim")
+"""`q.gather(1, action.unsqueeze(1))`: the dimension is added to the indices."""
 
 
 @cause(
@@ -76,7 +81,14 @@ def _is_accident(b: Broadcast) -> bool:
 def _adds_dimension(b: Broadcast) -> bool:
     """The line itself makes the column, `p[:, None] - y`: that may be meant."""
     column = b.left_text if len(b.left) > len(b.right) else b.right_text
-    return "None" in column or "unsqueeze" in column or "newaxis" in column
+    nodes = _walk(column)
+    choosing = [n for n in nodes if isinstance(n, ast.Call) and called(n) in CHOOSING]
+    indices = {id(n) for call in choosing for a in (*call.args, *(k.value for k in call.keywords)) for n in ast.walk(a)}
+    return any(_makes_dimension(n) for n in nodes if id(n) not in indices)
+
+
+def _makes_dimension(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Constant) and node.value is None) or (isinstance(node, ast.Attribute) and node.attr in ("unsqueeze", "newaxis"))
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
@@ -111,12 +123,16 @@ def _common_column(accidents: list[Broadcast]) -> str:
 
 
 def _names(expression: str) -> set[str]:
+    nodes = _walk(expression)
+    functions = {ast.unparse(n.func).partition(".")[0] for n in nodes if isinstance(n, ast.Call)}
+    return {n.id for n in nodes if isinstance(n, ast.Name)} - functions
+
+
+def _walk(expression: str) -> list[ast.AST]:
     try:
-        tree = ast.parse(expression or "0", mode="eval")
+        return [*ast.walk(ast.parse(expression or "0", mode="eval"))]
     except SyntaxError:
-        return set()
-    called = {ast.unparse(n.func).partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - called
+        return []
 
 
 def _suffix(source: Source, b: Broadcast, side: str, added: str) -> Edit | None:

@@ -9,7 +9,8 @@ mixes evaluation data into its running averages.
 ## How we know
 
 Proof: forward passes without gradients, between training steps and not part of one, in a model with dropout or batch norm that is in
-train mode. Or: `F.dropout(x, p)` on the way to the loss without `training=self.training`; its default is True, so that it drops in
+train mode. A copy of the trained model (averaged weights, the best so far) has a mode of its own: it counts where its results are scored, or where
+`eval()` is called on the trained model and the copy is what runs. Or: `F.dropout(x, p)` on the way to the loss without `training=self.training`; its default is True, so that it drops in
 evaluation whatever mode the model is in.
 
 ## Looks like it but is not
@@ -17,7 +18,7 @@ evaluation whatever mode the model is in.
 - Monte Carlo dropout: the same input several times in a row.
 - Recomputing batch norm statistics (`update_bn`): on training data.
 - Networks that run without gradients *inside* a training step (the generator of a GAN, target networks, momentum encoders), samples of a
-  generator, and acting in reinforcement learning.
+  generator, and acting in reinforcement learning. A teacher that is a copy of its student and gives targets in train mode (mean teacher) is not scored.
 - A dry run before training, to build lazy layers or to check shapes.
 
 ## Fix
@@ -71,13 +72,30 @@ def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]
     if not layers or modes.evaluation_in_train == 0 or _on_purpose(record, modes):
         return
     yield proof(
-        f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode; "
+        f"{modes.evaluation_in_train:,} of {modes.evaluation_passes:,} evaluations{located(modes.evaluation_forward_at)} ran in train mode{_not_this_one(record, modes)}; "
         f"affected: {listed(layers)}",
         _place(record, modes),
         (modes.evaluation_in_train_first or 0, modes.evaluation_in_train_last or record.facts.run.steps),
         passes=modes.evaluation_in_train,
         all_passes=modes.evaluation_passes,
     )
+
+
+def _not_this_one(record: Record, modes: Modes) -> str:
+    if not modes.evaluation_of_copy:
+        return ""
+    elsewhere = _elsewhere(record, modes)
+    return ": what is evaluated is a copy of the model" + (f", and eval(){located(elsewhere)} is not called on it" if elsewhere is not None else "")
+
+
+def _elsewhere(record: Record, modes: Modes) -> Place | None:
+    """The `model.eval()` before the pass, in the same function, that is called on the model which was copied."""
+    forward, switch = modes.evaluation_forward_at, modes.eval_called_at
+    source = source_at(record, forward)
+    if source is None or forward is None or switch is None or switch.file != forward.file or (switch.line or 0) > (forward.line or 0):
+        return None
+    here, there = source.statement(forward.line), source.statement(switch.line)
+    return switch if here is not None and there is not None and source.function(here) is source.function(there) else None
 
 
 def _evaluates(record: Record) -> bool:
@@ -89,6 +107,8 @@ def _evaluates(record: Record) -> bool:
 def _place(record: Record, modes: Modes) -> Place | None:
     """Where eval() is missing: the one that lost its parentheses, a train() in its stead, else the head of the evaluation."""
     forward = modes.evaluation_forward_at
+    if modes.evaluation_of_copy:
+        return _elsewhere(record, modes) or forward
     named = uncalled_at(record, forward, "eval")
     source = source_at(record, forward)
     statement = source.statement(forward.line) if source is not None and forward is not None else None
@@ -127,15 +147,18 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = modes.evaluation_forward_at
     if (parentheses := call_it(record, place, "eval")) is not None:
         return parentheses
-    name = model_name(record, place, modes.train_called_at)
+    name = model_name(record, place, None if modes.evaluation_of_copy else modes.train_called_at)
     source = source_at(record, place)
+    if modes.evaluation_of_copy:
+        diff = _eval_before(source, place.line, name, back=False) if source is not None and place is not None and name else ""
+        return mend("evaluate the copy in eval mode; it has a mode of its own", diff, f"{name or 'copy'}.eval()")
     snippet = f"{name or 'model'}.eval()   # before the evaluation\n{name or 'model'}.train()  # after it"
     if source is None or place is None or not name:
         return mend("evaluate in eval mode, then switch back", "", snippet)
     shared = _shared_function(source, place.line, name)
     if shared is not None:
         return mend("switch by what the pass is for", source.diff(shared), snippet, "consent")
-    return mend("evaluate in eval mode, then switch back", _eval_before(source, place.line, name, modes), snippet)
+    return mend("evaluate in eval mode, then switch back", _eval_before(source, place.line, name), snippet)
 
 
 def _told(found: AlwaysOn) -> Fix:
@@ -157,7 +180,7 @@ def _shared_function(source: Source, line: int | None, name: str) -> Edit | None
     return source.replacing(switches[0], f"{name}.train({source.segment(gradient[0].args[0])})")
 
 
-def _eval_before(source: Source, line: int | None, name: str, modes: Modes) -> str:
+def _eval_before(source: Source, line: int | None, name: str, back: bool = True) -> str:
     """Before the block without gradients (or at the start of an evaluation function), and back to train after the block if nothing else does."""
     statement = source.statement(line)
     if statement is None:
@@ -170,7 +193,7 @@ def _eval_before(source: Source, line: int | None, name: str, modes: Modes) -> s
     if block is None:
         return source.diff(source.before(statement, f"{name}.eval()"))
     edits = [source.before(block, f"{name}.eval()")]
-    if not _returns_to_train(source, name):
+    if back and not _returns_to_train(source, name):
         edits.append(source.after(block, f"{name}.train()"))
     return source.diff(*edits)
 
