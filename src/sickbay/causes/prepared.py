@@ -15,10 +15,11 @@ from sickbay.causes.statement_kinds import (
     REORDERING,
     calls,
     column_of,
+    counted_up,
     falls_back,
     filters,
-    given_names,
     joins,
+    named_in,
     neighbour,
     one_of_several,
     overwrites,
@@ -180,7 +181,8 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
-    if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - {n for i in found.inputs for n in given_names(i)})]:
+    of_inputs = {n for i in found.inputs if isinstance(i, ast.Assign) for n in named_in(i.value)}
+    if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - of_inputs)]:
         return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (falls_back, overwrites, lambda s: calls(s, CHOOSING))
     for kind in kinds:
@@ -220,4 +222,4 @@ def in_order(found: Prepared | None) -> Place | None:
     lines = [s for s in found.targets if isinstance(s, ast.Assign) and (slices(s) or calls(s, frozenset({"arange"})))]
     loops = [s for s in found.targets if isinstance(s, ast.For) and not calls(s, frozenset({"range"}))]
     near = [s for s in (*lines, *loops) if found.source.function(s) is found.source.function(found.call)]
-    return found.place(near[0]) if near else None
+    return found.place(counted_up(found.source, near[0]) or near[0]) if near else None
