@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from sickbay.causes.statement_kinds import (
     counted_up,
     falls_back,
     filters,
+    given_names,
     joins,
     named_in,
     neighbour,
@@ -28,6 +30,9 @@ from sickbay.causes.statement_kinds import (
 from sickbay.facts import EvaluationData, Head, Loader
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
+
+CALLED_LABELS = re.compile(r"(?i)y$|y_|.*(label|target|class|truth)")
+"""What comes with the inputs under such a name has one column, which is only made flat; several answers are called otherwise."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,9 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
-    of_inputs = {n for i in found.inputs if isinstance(i, ast.Assign) for n in named_in(i.value)}
+    of_inputs = {
+        n for i in found.inputs if isinstance(i, ast.Assign) for n in (*named_in(i.value), *(g for g in given_names(i) if CALLED_LABELS.match(g)))
+    }
     if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - of_inputs)]:
         return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (falls_back, overwrites, lambda s: calls(s, CHOOSING))
