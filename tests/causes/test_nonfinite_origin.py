@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import NonfiniteBatch, Timeline
+from sickbay.facts import Loader, NonfiniteBatch, Timeline
 from sickbay.nouns import Suspicion
 from sickbay.record.reader import Record
 from sickbay.testing import assert_suspects, falling, make_record, place_in
@@ -179,3 +180,17 @@ def test_a_function_that_collates_is_entered() -> None:
 )
 def test_odd_scripts_do_no_harm(script: str) -> None:
     assert suspected(script, "nan").place is not None
+
+
+def test_samples_that_are_made_in_another_file() -> None:
+    other = dedent(DATASET.format("clip = clip / clip.max()"))
+    record = record_of("from clips import data\n", "input", "nan", 2)
+    loader = Loader(index=0, role="train", item_at=replace(place_in(other, "def __getitem__"), file="clips.py"))
+    sources = dict(record.sources) | {"clips.py": other}
+    both = make_record(series={"loss/train": [1.0] * 20 + [math.nan] * 9}, nonfinite=list(record.facts.nonfinite), sources=sources, loaders=[loader])
+    found = assert_suspects(both, "nonfinite-input")
+    assert line(found) == "clip = clip / clip.max()" and found.place is not None and found.place.file == "clips.py"
+
+
+def test_what_stands_inside_of_each_other_is_not_mended_at_once() -> None:
+    assert not added(suspected(DATASET.format("clip = clip / (clip.max() / clip.std())"), "nan").fix.diff)

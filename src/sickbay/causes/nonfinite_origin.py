@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from sickbay.causes.fixing import Edit, Source, called, is_number, receiver, source_at
+from sickbay.causes.fixing import Edit, Function, Source, called, is_number, receiver, source_at
 from sickbay.causes.guesses import guess
 from sickbay.causes.naming import model_name
 from sickbay.causes.unguarded import LOGS, Operation, makers
@@ -49,11 +50,8 @@ class Origin:
 @guess
 def origin(record: Record, batch: NonfiniteBatch) -> Origin | None:
     """The nearest operation on the way of the batch that can have made such values; else the line that takes over what was marked as missing."""
-    source = source_at(record, batch.place)
-    if source is None:
-        return None
-    trail = Trail(source, _model_call(record, source))
-    for value, path in _starts(record, source, batch):
+    for source, value, path in _starts(record, batch):
+        trail = Trail(source, _model_call(record, source))
         nodes = trail.behind(value, path)
         if found := makers(trail, nodes, batch):
             first = found[0]
@@ -73,21 +71,30 @@ def _model_call(record: Record, source: Source) -> ast.Call | None:
     return next((c for c in calls if source.segment(c.func) == name), None)
 
 
-def _starts(record: Record, source: Source, batch: NonfiniteBatch) -> Iterator[tuple[ast.expr, tuple[int, ...]]]:
-    """The batch's own variable at its line; else what a call there is given; else the samples of training's loader."""
-    line = batch.place.line if batch.place is not None else None
-    calls = source.calls(line=line) if line is not None else []
+def _starts(record: Record, batch: NonfiniteBatch) -> Iterator[tuple[Source, ast.expr, tuple[int, ...]]]:
+    """The batch's own variable at its line; else the samples of training's loader, which may be built, and made, in other files."""
+    if (source := source_at(record, batch.place)) is not None and (value := _batch_at(source, batch)) is not None:
+        yield source, value, ()
+    loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    side = (0 if batch.role == "input" else 1,)
+    if loader is not None and loader.built_at is not None and (source := source_at(record, loader.built_at)) is not None:
+        for call in source.calls("DataLoader", line=loader.built_at.line):
+            yield from ((source, given, side) for given in call.args[:1])
+    if loader is not None and loader.item_at is not None and (source := source_at(record, loader.item_at)) is not None:
+        item = source.statement(loader.item_at.line)
+        for node in ast.walk(item) if isinstance(item, Function) else ():
+            if isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
+                yield source, node.value, side
+
+
+def _batch_at(source: Source, batch: NonfiniteBatch) -> ast.expr | None:
+    """The batch where it enters the model or the loss: by its name, else what the call is given."""
+    calls = source.calls(line=batch.place.line) if batch.place is not None and batch.place.line is not None else []
     given = [a for c in calls for a in (*c.args, *(k.value for k in c.keywords))]
     named = [n for a in given for n in ast.walk(a) if isinstance(n, ast.expr) and batch.variable in (source.segment(n), ast.unparse(n))]
-    if not named and calls and calls[0].args:
-        named = [calls[0].args[-1]] if batch.role == "target" else calls[-1].args[:1]
-    for value in named[:1]:
-        yield value, ()
-    loader = next((x for x in record.facts.loaders if x.role == "train" and x.built_at is not None), None)
-    built = loader.built_at if loader is not None else None
-    for call in source.calls("DataLoader", line=built.line) if built is not None and built.file == source.file else ():
-        if call.args:
-            yield call.args[0], (0 if batch.role == "input" else 1,)
+    if not named and calls:
+        named = calls[0].args[-1:] if batch.role == "target" else calls[-1].args[:1]
+    return named[0] if named else None
 
 
 # -- what is missing ---------------------------------------------------------------------------------------------------
@@ -121,7 +128,7 @@ def _partly(batch: NonfiniteBatch) -> bool:
 
 HOW = {
     "division": ": a small number keeps the divisor from zero",
-    "logarithm": ": the logarithm of 0 is minus infinity, log1p(0) is 0 (invert predictions with expm1)",
+    "logarithm": ": the logarithm of 0 is minus infinity, log1p(0) is 0",
     "ratio": ": one more of each keeps the ratio from zero and infinity",
     "angle": ": within -1 and 1 it is defined",
 }
@@ -146,8 +153,10 @@ def _ratio_in_log(source: Source, made: Operation) -> ast.BinOp | None:
 @guess
 def mended(found: Origin | None) -> str | None:
     """The diff that keeps the operations from it; None where it depends on what the numbers mean."""
-    edits = [list(_edits(found.source, made)) for made in found.operations] if found is not None else []
-    return found.source.diff(*(e for one in edits for e in one)) if found is not None and edits and all(edits) else None
+    made = [list(_edits(found.source, o)) for o in found.operations] if found is not None else []
+    edits = sorted((e for one in made for e in one), key=lambda e: e.start)
+    apart = all(a.end <= b.start for a, b in pairwise(edits))
+    return found.source.diff(*edits) if found is not None and made and all(made) and apart else None
 
 
 def _edits(source: Source, made: Operation) -> Iterator[Edit]:

@@ -60,5 +60,5 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     made = origin(record, batch) if batch is not None else None
     text = f"remove the {word} values where the targets are prepared"
     if diff := mended(made):
-        return mend(text + how(made), diff, "", "consent")
+        return mend(text + how(made) + (" (invert predictions with expm1)" if "log1p" in diff else ""), diff, "", "consent")
     return mend(text, "", "good = torch.isfinite(y)  # keep only samples with a finite target")
