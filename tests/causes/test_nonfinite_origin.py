@@ -93,6 +93,7 @@ def test_the_operation_is_named_and_mended(made: str, kind: str, mended: str) ->
         "clip = torch.log(clip + 1e-6)",
         "clip = clip[clip / clip.sum() > 0.1]",
         "clip = clip + rng.normal(0, 1 / clip.std())",
+        "clip = torch.exp(-((clip - 3) / clip) ** 2)",
     ],
 )
 def test_guards_and_numbers_are_not_named(guarded: str) -> None:
@@ -194,3 +195,27 @@ def test_samples_that_are_made_in_another_file() -> None:
 
 def test_what_stands_inside_of_each_other_is_not_mended_at_once() -> None:
     assert not added(suspected(DATASET.format("clip = clip / (clip.max() / clip.std())"), "nan").fix.diff)
+
+
+def test_what_a_parameter_is_by_default_is_a_number() -> None:
+    script = """
+        def scaled(x, spread=4.0):
+            return x / spread
+
+        table = load()
+        data = TensorDataset(scaled(table), labels)
+    """
+    assert line(suspected(script, "inf")) == "loss = loss_fn(net(x), y)"
+    assert line(suspected(script.replace("scaled(table)", "scaled(table, other)"), "inf")) == "return x / spread"
+
+
+def test_a_spread_that_a_function_is_given() -> None:
+    script = """
+        def scaled(x, spread):
+            return x / spread
+
+        table = load()
+        data = TensorDataset(scaled(table, table.std(0)), labels)
+    """
+    assert line(suspected(script, "nan", rows=16)) == "return x / spread"
+    assert line(suspected(script, "nan", rows=2)) == line(suspected(script, "inf")) == "loss = loss_fn(net(x), y)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sickbay.causes.bindings import Comprehension
 from sickbay.causes.fixing import Function, Source, called, keyword, receiver
 from sickbay.causes.guards import MODULES, given_to, guarded, kept_off, numeric
-from sickbay.causes.worked_out import Trail
+from sickbay.causes.worked_out import Trail, fades
 from sickbay.facts import NonfiniteBatch
 
 LOGS = frozenset({"log", "log2", "log10", "log_"})
@@ -39,9 +39,9 @@ class Operation:
     """A division by a spread, a sum or a largest value of data: where it is zero, so is what is divided."""
 
     def rank(self, value: str) -> int | None:
-        """How well it explains NaN, infinity or minus infinity; the least is the best."""
+        """How well it explains NaN, infinity or minus infinity; the least is the best. A division by a statistic of the same values is 0/0."""
         if self.kind == "division" and self.by_statistic:
-            return {"nan": 0, "inf": 2, "-inf": 2}.get(value)
+            return 0 if value == "nan" else None
         return RANKS.get((self.kind, value))
 
 
@@ -99,7 +99,7 @@ def _operation(node: ast.AST) -> Operation | None:
 
 def _overflows(call: ast.Call) -> bool:
     halved = called(call) in ("astype", "to", "type") and any(ast.unparse(a).endswith(("float16", "half", "float16'")) for a in call.args)
-    return halved or called(call) in GROWING
+    return halved or (called(call) in GROWING and not fades(call))
 
 
 def _safe(trail: Trail, made: Operation) -> bool:
@@ -117,8 +117,10 @@ def _is_statistic(trail: Trail, node: ast.expr) -> bool:
 
 
 def _statistics(trail: Trail, node: ast.expr) -> list[ast.Call]:
-    """`x.std(0)`, in the operand or in what a name of it was given."""
-    given = [v for _, v in given_to(trail, node)] if isinstance(node, (ast.Name, ast.Attribute)) else []
+    """`x.std(0)`, in the operand or in what a name of it was given, be it by the call of the function around."""
+    given: list[ast.expr] = [v for _, v in given_to(trail, node)] if isinstance(node, (ast.Name, ast.Attribute)) else []
+    if isinstance(node, ast.Name) and not given:
+        given = [n for n in trail.other.behind(node) if isinstance(n, ast.Call)][:1]
     return [n for part in (node, *given) for n in ast.walk(part) if isinstance(n, ast.Call) and called(n) in STATISTICS]
 
 

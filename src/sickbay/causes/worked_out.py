@@ -24,6 +24,23 @@ STOPS = DRAWS | frozenset(
 """Calls whose result holds no NaN because of what they are given."""
 
 
+def fades(call: ast.Call) -> bool:
+    """`exp(-(x / width) ** 2)`: at most 1, and 0 for what is infinite."""
+    given = call.args[0] if called(call) == "exp" and call.args else None
+    while isinstance(given, ast.BinOp):
+        given = given.left
+    return isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub)
+
+
+def _default(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> list[tuple[ast.expr, Path]]:
+    """What a parameter is if no call gives it."""
+    given = function.args
+    named = [a.arg for a in (*given.posonlyargs, *given.args)]
+    last = zip(reversed(named), reversed(given.defaults), strict=False)
+    by_name = zip((a.arg for a in given.kwonlyargs), given.kw_defaults, strict=True)
+    return [(value, ()) for key, value in (*last, *by_name) if key == name and value is not None]
+
+
 class Trail(Lineage):
     """Of one value; `model` is the call of the model in the training loop, which leads into its `forward`."""
 
@@ -45,7 +62,7 @@ class Trail(Lineage):
         return list(dict.fromkeys(self.nodes))
 
     def _value(self, node: ast.AST | None, path: Path, depth: int) -> Iterator[ast.stmt]:
-        if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and called(node) in STOPS):
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and (called(node) in STOPS or fades(node))):
             self.nodes.append(node)
             return
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
@@ -81,7 +98,7 @@ class Trail(Lineage):
             found = [given] if (given := argument(self.model, function, name, True)) is not None else []
         elif not found and function.name == "__call__":
             found = [given for c in self._calls_of_objects() if (given := argument(c, function, name, True)) is not None]
-        yield from found
+        yield from found or _default(function, name)
 
     def _calls_of_objects(self) -> list[ast.Call]:
         return [c for calls in self.calls.values() for c in calls if any(True for _ in self._called_object(c))]
