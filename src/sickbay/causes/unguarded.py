@@ -120,7 +120,7 @@ def _statistics(trail: Trail, node: ast.expr) -> list[ast.Call]:
     """`x.std(0)`, in the operand or in what a name of it was given, be it by the call of the function around."""
     given: list[ast.expr] = [v for _, v in given_to(trail, node)] if isinstance(node, (ast.Name, ast.Attribute)) else []
     if isinstance(node, ast.Name) and not given:
-        given = [n for n in trail.other.behind(node) if isinstance(n, ast.Call)][:1]
+        given += [n for n in trail.other.behind(node) if isinstance(n, ast.Call)][:1]
     return [n for part in (node, *given) for n in ast.walk(part) if isinstance(n, ast.Call) and called(n) in STATISTICS]
 
 
