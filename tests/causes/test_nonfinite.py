@@ -74,5 +74,5 @@ def test_a_loss_without_a_curve_is_enough() -> None:
 def test_minus_infinity_is_placed_at_the_only_logarithm() -> None:
     suspicion = assert_suspects(batch("target", kind="-inf"), "nonfinite-target")
     assert suspicion.place is not None and suspicion.place.line == 2
-    other = assert_suspects(batch("target", kind="nan"), "nonfinite-target")
+    other = assert_suspects(batch("target", kind="inf"), "nonfinite-target")
     assert other.place is not None and other.place.line == 3

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from causes.followed import loss_of, sides_of
-from sickbay.causes.kept_apart import copied, parted
+from sickbay.causes.kept_apart import copied, joined, parted
 from sickbay.causes.prepared import displaced, in_order, relabelled
 
 LOOP = """
@@ -205,6 +205,8 @@ def test_a_loop_comes_round_again() -> None:
         ("X = torch.cat([a, b])\nY = torch.cat([codes_a, codes_b])\n", "Y = torch.cat([codes_a, codes_b])"),
         ("X = torch.cat([a, b])\nY = torch.cat([codes[:9], codes[9:]])\n", None),
         ("X, Y = load()\nY = Y[:, 0]\n", None),
+        ("X, answers = load()\nY = torch.from_numpy(answers[:, 0])\n", "Y = torch.from_numpy(answers[:, 0])"),
+        ("X, labels = load()\nY = torch.from_numpy(labels[:, 0])\n", None),
         ("X, truth = load()\nvotes = ask(truth)\nY = votes[:, 0]\n", "Y = votes[:, 0]"),
         ("table = load()\nX, Y = table[:, 1:], table[:, 0]\n", None),
         ("table = load()\nX = table[:, 1:]\nY = table[:, 0]\n", None),
@@ -302,3 +304,48 @@ def test_one_of_several_votes_in_whatever_form(taken: str) -> None:
     """
     place = relabelled(loss_of(text))
     assert place is not None and place.text == f"y = {taken}"
+
+
+GENERATOR = """
+    def batches(x, y, size):
+        for start in range(0, len(y), size):
+            yield x[start : start + size], y[start : start + size]
+    for x, y in batches(X, Y, 25):
+        loss = loss_fn(net(x), y)
+"""
+
+
+def test_a_generator_that_counts_up() -> None:
+    place = in_order(loss_of(GENERATOR))
+    assert place is not None and place.text == "for start in range(0, len(y), size):" and place.guess
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        for start", "        order = torch.randperm(len(y))\n        for start"),
+        ("yield x[start : start + size], y[start : start + size]", "yield x[start], y[start]"),
+    ],
+)
+def test_a_generator_that_draws_an_order_or_cuts_nothing_is_not_meant(old: str, new: str) -> None:
+    place = in_order(loss_of(GENERATOR.replace(old, new)))
+    assert place is not None and place.text == "for x, y in batches(X, Y, 25):"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = np.concatenate([e.x for e in exports])\n", "x = np.concatenate([e.x for e in exports])"),
+        ("x = torch.cat([march, april])\n", "x = torch.cat([march, april])"),
+        ("x = torch.cat(parts)\n", None),
+        ("x = load()\n", None),
+    ],
+)
+def test_what_is_joined_before_a_split_may_hold_rows_twice(text: str, line: str | None) -> None:
+    place = joined(sides_of(text + "train, val, a, b = train_test_split(x, y)\nfit(train)\ncheck(val)\n"))
+    assert (place.text if place is not None else None) == line
+
+
+def test_what_is_joined_behind_a_split_is_not_meant() -> None:
+    text = "train, val, a, b = train_test_split(x, y)\nmore = np.concatenate([train, extra])\nfit(more)\ncheck(val)\n"
+    assert joined(sides_of(text)) is None

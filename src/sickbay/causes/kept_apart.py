@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from sickbay.causes.fixing import called
 from sickbay.causes.guesses import guess
 from sickbay.causes.prepared import Sides
 from sickbay.causes.statement_kinds import (
     COPYING,
+    JOINING,
     RESAMPLING,
     SPLITTING,
     calls,
@@ -37,6 +39,30 @@ def copied(found: Sides | None) -> Place | None:
         if kept:
             return trained.place(kept[0])
     return None
+
+
+@guess
+def joined(found: Sides | None) -> Place | None:
+    """`x = np.concatenate([e.x for e in exports])` right before one split that both went through: a split shares no row, so what it is given holds rows twice."""
+    if found is None:
+        return None
+    source, trained = found.trained.source, found.trained.statements
+    both = [s for s in trained if s in found.shown]
+    splits = [s for s in both if calls(s, SPLITTING)]
+    if len(splits) != 1 or source.loops(splits[0]):
+        return None
+    before = [s for s in both if isinstance(s, ast.Assign) and s.lineno < splits[0].lineno and source.function(s) is source.function(splits[0])]
+    several = [s for s in before if _joins_several(s)]
+    return found.trained.place(several[0]) if several else None
+
+
+def _joins_several(statement: ast.Assign) -> bool:
+    """One after the other what several origins gave: named one by one, or gone through."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or called(call) not in JOINING or not call.args:
+        return False
+    parts = call.args[0]
+    return isinstance(parts, (ast.ListComp, ast.GeneratorExp)) or (isinstance(parts, (ast.List, ast.Tuple)) and len(parts.elts) > 1)
 
 
 @guess

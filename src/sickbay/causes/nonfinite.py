@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
-from sickbay.causes.evidence import listed, located, proof, times
-from sickbay.causes.fixing import called, source_at
+from sickbay.causes.evidence import at, listed, located, proof, times
+from sickbay.causes.nonfinite_origin import origin
 from sickbay.facts import FirstInvalid, Fragile, Loss, NonfiniteBatch
-from sickbay.nouns import Evidence, Place
+from sickbay.nouns import Evidence
 from sickbay.record.reader import Record
 from sickbay.signs.losses import training_losses
 
@@ -38,40 +37,19 @@ def guilty(record: Record, role: str) -> NonfiniteBatch | None:
 
 def tell(record: Record, batch: NonfiniteBatch) -> Iterator[Evidence]:
     """The ledger's lines about that batch."""
-    made = _logarithm(record, batch)
+    made = origin(record, batch)
     word = WORDS.get(batch.kind, batch.kind)
     name = f"`{batch.variable}`" if batch.variable else ("the batch" if batch.role == "input" else "the target")
     yield proof(
         f"{name} holds {word} in {batch.count:,} of {batch.total:,} values at step {batch.step}{located(batch.place, ', where it is used at')}"
-        f"{_where(batch)}; the loss of this step is not finite"
-        + (f"; the script's only logarithm without a guard is{located(made)}" if made is not None else ""),
-        made or batch.place,
+        f"{_where(batch)}; the loss of this step is not finite" + (f"; {at(made.place)}: {made.says}" if made is not None else ""),
+        made.place if made is not None else batch.place,
         (batch.step, batch.step),
         count=batch.count,
         total=batch.total,
         batches=batch.batches,
         batches_seen=batch.batches_seen,
     )
-
-
-def _logarithm(record: Record, batch: NonfiniteBatch) -> Place | None:
-    """Minus infinity in data is a logarithm of zero: the script's own, where it takes only one and does not keep it from zero."""
-    source = source_at(record, batch.place) if batch.kind == "-inf" else None
-    found = [c for c in source.calls("log", "log2", "log10") if _unguarded(c)] if source is not None else []
-    if source is None or len(found) != 1:
-        return None
-    return source.place(found[0].lineno)
-
-
-def _unguarded(call: ast.Call) -> bool:
-    """Of something else than a sum, a number or a value that is kept above a bound."""
-    of = call.args[0] if call.args else call.func.value if isinstance(call.func, ast.Attribute) else None
-    guards = of is None or any(
-        isinstance(n, (ast.Add, ast.Sub))
-        or (isinstance(n, ast.Call) and called(n) in ("clamp", "clip", "clamp_min", "maximum", "softmax", "len", "size"))
-        for n in ast.walk(of)
-    )
-    return not guards and not isinstance(of, ast.Constant)
 
 
 def _where(batch: NonfiniteBatch) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -15,10 +16,12 @@ from sickbay.causes.statement_kinds import (
     REORDERING,
     calls,
     column_of,
+    counted_up,
     falls_back,
     filters,
     given_names,
     joins,
+    named_in,
     neighbour,
     one_of_several,
     overwrites,
@@ -27,6 +30,9 @@ from sickbay.causes.statement_kinds import (
 from sickbay.facts import EvaluationData, Head, Loader
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
+
+CALLED_LABELS = re.compile(r"(?i)y$|y_|.*(label|target|class|truth)")
+"""What comes with the inputs under such a name has one column, which is only made flat; several answers are called otherwise."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,10 @@ def relabelled(found: Prepared | None) -> Place | None:
     """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
-    if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - {n for i in found.inputs for n in given_names(i)})]:
+    of_inputs = {
+        n for i in found.inputs if isinstance(i, ast.Assign) for n in (*named_in(i.value), *(g for g in given_names(i) if CALLED_LABELS.match(g)))
+    }
+    if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - of_inputs)]:
         return found.place(votes[0])
     kinds: tuple[Callable[[ast.stmt], bool], ...] = (falls_back, overwrites, lambda s: calls(s, CHOOSING))
     for kind in kinds:
@@ -220,4 +229,4 @@ def in_order(found: Prepared | None) -> Place | None:
     lines = [s for s in found.targets if isinstance(s, ast.Assign) and (slices(s) or calls(s, frozenset({"arange"})))]
     loops = [s for s in found.targets if isinstance(s, ast.For) and not calls(s, frozenset({"range"}))]
     near = [s for s in (*lines, *loops) if found.source.function(s) is found.source.function(found.call)]
-    return found.place(near[0]) if near else None
+    return found.place(counted_up(found.source, near[0]) or near[0]) if near else None

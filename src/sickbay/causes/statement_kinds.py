@@ -181,3 +181,16 @@ def _sets_part_of(function: ast.FunctionDef, name: str) -> bool:
         if any(isinstance(t, (ast.Attribute, ast.Subscript)) and root(t) == name for t in targets):
             return True
     return False
+
+
+def counted_up(source: Source, loop: ast.stmt) -> ast.stmt | None:
+    """Behind `for x, y in batches(...)`: the loop of that generator, if it counts up, cuts slices and draws no order."""
+    call = loop.iter if isinstance(loop, ast.For) else None
+    made = [f for f in source.defined.get(called(call), ()) if isinstance(f, ast.FunctionDef)] if isinstance(call, ast.Call) else []
+    for function in made[:1]:
+        given = [n for n in ast.walk(function) if isinstance(n, ast.Yield)]
+        loops = source.loops(given[0]) if len(given) == 1 else []
+        counts = bool(loops) and isinstance(loops[0], ast.For) and calls(loops[0], frozenset({"range"}))
+        if counts and any(slices(s) for s in loops[0].body) and not calls(function, DRAWING):
+            return loops[0]
+    return None

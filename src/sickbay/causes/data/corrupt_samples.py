@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from sickbay.causes.data.unscaled_input import suffering
 from sickbay.causes.evidence import from_sign, hint, listed, proof, strong, times
 from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
+from sickbay.causes.taken_over import taken_over
 from sickbay.facts import LossSpike, Outlier, Outlying, Spikes
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -84,7 +86,9 @@ RATE_STEPS = 10
     cure="drop-samples",
 )  # fmt: skip
 def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
-    known = record.facts.spikes
+    known, taken = record.facts.spikes, taken_over(record)
+    if known is not None and taken is not None:
+        known = replace(known, place=taken)
     if record.facts.log is not None:
         yield from (from_sign("hint", sign) for sign in signs.named("loss-spikes")[:1])
     for c, loss in judged_losses(record):
@@ -96,7 +100,7 @@ def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
         told = strong if signs.all or suffering(record, signs) else hint
         yield told(
             f"{far.found:,} of {far.rows:,} training samples hold values at least {far.times:,.0f} times as far from the middle as any other sample",
-            record.facts.data_probe.place,
+            taken or record.facts.data_probe.place,
             found=far.found,
         )
         if far.indices:

@@ -33,7 +33,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.evidence import at
+from sickbay.causes.fixing import mend
 from sickbay.causes.nonfinite import WORDS, base_name, columns_of, guilty, tell
+from sickbay.causes.nonfinite_origin import how, mended, origin
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -60,9 +63,12 @@ def nonfinite_input(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     batch = guilty(record, "input")
+    made = origin(record, batch) if batch is not None else None
     name = base_name(batch.variable) if batch is not None else "x"
     columns = f" ({columns_of(batch)})" if batch is not None and columns_of(batch) else ""
     word = WORDS.get(batch.kind, "NaN") if batch is not None else "NaN"
+    if diff := mended(made):
+        return mend(f"keep {at(made.place if made is not None else None)} from making {word}{columns}{how(made)}", diff, "", "consent")
     if batch is not None and batch.kind in ("inf", "-inf"):
         snippet = "# where the data are made: keep logarithms and divisions away from zero\n# torch.log(x.clamp_min(1e-10)),  x / std.clamp_min(1e-8)"
     elif batch is not None and batch.columns_total and batch.count * batch.columns_total == batch.total * len(batch.columns):

@@ -26,11 +26,11 @@ Repair the transformation of the targets: `log1p` for counts, drop the rows with
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.fixing import Edit, Source, mend, source_at
+from sickbay.causes.fixing import mend
 from sickbay.causes.nonfinite import WORDS, guilty, tell
+from sickbay.causes.nonfinite_origin import how, mended, origin
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
@@ -57,17 +57,8 @@ def nonfinite_target(record: Record, signs: Signs) -> Iterator[Evidence]:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     batch = guilty(record, "target")
     word = WORDS.get(batch.kind, "NaN") if batch is not None else "NaN"
-    source = source_at(record, batch.place) if batch is not None else None
-    diff = ""
-    if source is not None and batch is not None and batch.kind == "-inf":
-        diff = source.diff(_log1p(source))
+    made = origin(record, batch) if batch is not None else None
     text = f"remove the {word} values where the targets are prepared"
-    if diff:
-        return mend(text + ": the logarithm of 0 is minus infinity, log1p(0) is 0 (invert predictions with expm1)", diff, "", "consent")
+    if diff := mended(made):
+        return mend(text + how(made) + (" (invert predictions with expm1)" if "log1p" in diff else ""), diff, "", "consent")
     return mend(text, "", "good = torch.isfinite(y)  # keep only samples with a finite target")
-
-
-def _log1p(source: Source) -> Edit | None:
-    """`torch.log(...)` or `np.log(...)` with log1p, if there is exactly one in the file."""
-    calls = [c for c in source.calls("log") if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) in ("torch", "np", "numpy")]
-    return source.replacing(calls[0].func, source.segment(calls[0].func) + "1p") if len(calls) == 1 else None

@@ -40,7 +40,7 @@ import numpy as np
 from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
 from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
-from sickbay.causes.kept_apart import copied, parted
+from sickbay.causes.kept_apart import copied, joined, parted
 from sickbay.causes.prepared import sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
@@ -80,7 +80,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     for data in (d for d in evaluations(record) if _tells(d)):
         shown = where(record, data)
         given = sides(record, data)
-        place = copied(given) or parted(given) or shown
+        place = copied(given) or joined(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
