@@ -100,3 +100,12 @@ def test_accuracies_are_no_losses(script: WatchScript) -> None:
     """They may be as large as the loss by chance: only what is called a loss may be off by a factor."""
     line = "print(f'epoch {epoch}: train {min(1.0, 1.9 * total):.4f}, val {min(1.0, 1.9 * val):.4f}')"
     assert not script(SCRIPT.replace("LINE", line)).record.series_like("loss/eval")
+
+
+@pytest.mark.parametrize("line", ["loss {total:.4f} valid {0.5 + 0.04 * epoch:.3f}", "train loss {total:.4f} | val {0.5 + 0.04 * epoch:.3f}"])
+def test_a_number_beside_a_loss_that_no_word_calls_a_loss_may_be_an_accuracy(script: WatchScript, line: str) -> None:
+    assert not script(SCRIPT.replace("LINE", f"print(f'[{{epoch}}] {line}')")).record.series_like("loss/eval")
+
+
+def test_one_word_for_both(script: WatchScript) -> None:
+    assert script(SCRIPT.replace("LINE", "print(f'loss: train {total:.6f} valid {val:.6f}')")).record.series_like("loss/eval")

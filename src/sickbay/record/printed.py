@@ -44,7 +44,9 @@ def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[
     columns = {name: _column(told, j) for j, name in enumerate(told.names)}
     trained = [name for name, column in columns.items() if not _words(name) & EVAL and _is_observed(name, column, observed)]
     known = {_measure(name): _turn(name) for name in trained}
-    said = any(_words(name) & LOSSES for name in trained)
+    said = any(
+        name.split()[-1:] and name.split()[-1] in LOSSES for name in trained
+    )  # not "loss: train 1.93 valid 1.95", where one word stands for both
     for name, column in columns.items():
         measure = _measure(name)
         if said and not _words(name) & LOSSES and not _no_share(column, observed):
