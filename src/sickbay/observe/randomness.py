@@ -48,5 +48,6 @@ class RandomWatch(Observer):
 
 
 def _numpy_state() -> bytes:
-    state: Any = np.random.get_state()  # noqa: NPY002: the script's own, which is only looked at
+    # The script's own, which is only looked at.
+    state: Any = np.random.get_state()  # noqa: NPY002
     return np.asarray(state[1]).tobytes() + str(state[2]).encode()
