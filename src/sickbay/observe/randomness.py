@@ -49,5 +49,5 @@ class RandomWatch(Observer):
 
 def _numpy_state() -> bytes:
     # The script's own, which is only looked at.
-    state: Any = np.random.get_state()  # noqa: NPY002
+    state: Any = np.random.get_state()
     return np.asarray(state[1]).tobytes() + str(state[2]).encode()
