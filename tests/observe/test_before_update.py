@@ -170,3 +170,29 @@ def test_gradients_that_are_asked_for_beside_backward_are_no_training(script: Wa
     grad = "gradients = torch.autograd.grad(loss, parameters, retain_graph=True); loss.backward()"
     run = script((BEGIN + loop(ONE.replace("TERM", "0") + grad)).replace("LATE", "40"), detail_steps=100)
     assert len(run.facts.losses) == 1 and run.facts.run.backwards == 42
+
+
+def test_losses_that_are_no_plain_numbers_are_left_alone(script: WatchScript) -> None:
+    """Complex ones, and those inside torch.func: asking them whether they are finite would raise in the middle of the user's script."""
+    text = """
+import torch
+from torch import nn
+from torch.func import functional_call, grad, vmap
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+def loss_of(weights, x):
+    return functional_call(model, weights, (x,)).pow(2).mean()
+for _ in range(12):
+    x = torch.randn(8, 4)
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        each = vmap(grad(loss_of), in_dims=(None, 0))({k: v.detach() for k, v in model.named_parameters()}, x)
+z = torch.randn(3, dtype=torch.cfloat, requires_grad=True)
+a, b = (z * z).sum(), (z * 2).sum()
+torch.autograd.grad(a, z, grad_outputs=torch.ones_like(a), retain_graph=True)
+torch.autograd.backward([a, b], [torch.ones_like(a), torch.ones_like(b)])
+"""
+    assert script(text).record.facts.run.steps >= 12

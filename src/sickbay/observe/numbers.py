@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sickbay.facts import HISTOGRAM_BINS, HISTOGRAM_DECADES
 from sickbay.observe.scratch import PAGES_FROM, pages
+from sickbay.observe.trace import inside_transform
 
 Array = NDArray[Any]
 HISTOGRAM_SAMPLE = 1024
@@ -101,6 +102,14 @@ def gradient_norms(gradients: list[torch.Tensor]) -> Array:
     with torch.no_grad():  # gradients made with create_graph=True have a graph of their own
         dense = [real(g if g.layout == torch.strided else g.coalesce().values()) for g in gradients]
         return torch.stack([n if n.dtype == torch.float32 else n.float() for n in torch._foreach_norm(dense)]).cpu().numpy()
+
+
+def is_broken(value: Any) -> bool:
+    """Whether a single real number in main memory is not finite. What can't be asked (on a device, inside torch.func, complex) is not said to be."""
+    if type(value) is not torch.Tensor or inside_transform():
+        return False
+    with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
+        return value.is_cpu and value.numel() == 1 and value.is_floating_point() and not math.isfinite(value.item())
 
 
 def real(tensor: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,6 @@ our work out of autograd and out of our own sight, and contains whatever goes wr
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import threading
@@ -25,6 +24,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.governor import PARTS, Governor
 from sickbay.observe.nap import Nap, fall_asleep
+from sickbay.observe.numbers import is_broken
 from sickbay.observe.observer import MOMENTS, ForwardCall, Observer, Site, StepTimes
 from sickbay.observe.patches import Patches
 from sickbay.observe.places import place_of
@@ -330,7 +330,7 @@ class Session:
         tensors = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
         if create_graph or not isinstance(outputs, torch.Tensor) or outputs.numel() != 1 or not self.mine():
             return False
-        if self.registry.optimizers and (not self.optimizer_steps or self.backwards > self.by_grad) and _finite(outputs):
+        if self.registry.optimizers and (not self.optimizer_steps or self.backwards > self.by_grad) and not is_broken(outputs):
             return False
         if not tensors or not all(isinstance(t, torch.Tensor) and t.is_leaf and t.requires_grad for t in tensors):
             return False
@@ -560,11 +560,6 @@ class Session:
 
     def at_close(self, undo: Callable[[], None]) -> None:
         self._closing.append(undo)
-
-
-def _finite(loss: torch.Tensor) -> bool:
-    """As far as can be told without waiting for a device."""
-    return not loss.is_cpu or math.isfinite(loss.item())
 
 
 def _line_of(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sickbay.observe.hooks.clipping import around_clip
+from sickbay.observe.numbers import is_broken
 from sickbay.observe.patches import Patches
 from sickbay.observe.places import key_here
 
@@ -95,7 +95,7 @@ def _backward(session: Session) -> Wrap:
 def _first_of(tensors: Any) -> torch.Tensor | None:
     """Of several that are differentiated at once: one that is not finite, else the first."""
     losses = [t for t in tensors if isinstance(t, torch.Tensor)]
-    broken = (t for t in losses if t.is_cpu and t.numel() == 1 and not math.isfinite(t.item())) if len(losses) > 1 else iter(())
+    broken = (t for t in losses if is_broken(t)) if len(losses) > 1 else iter(())
     return next(broken, losses[0] if losses else None)
 
 

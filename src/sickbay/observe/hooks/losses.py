@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional as F
 
+from sickbay.observe.numbers import is_broken
 from sickbay.observe.observer import LossCall
 from sickbay.observe.patches import Patches
 from sickbay.observe.trace import inside_transform
@@ -56,7 +56,9 @@ def hook_losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
-                if session.asleep and session.train_mode and is_grad_enabled() and _trains(output) and not _broken(output):
+                if (
+                    session.asleep and session.train_mode and is_grad_enabled() and _trains(output) and not is_broken(output)
+                ):  # one that is broken the script may leave out, and nobody would know
                     return output
                 with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
                     call = _loss_call(name, args, kwargs, output)
@@ -74,14 +76,6 @@ def hook_losses(session: Session, patches: Patches) -> None:
 def _trains(loss: Any) -> bool:
     """Else it is an evaluation, of what was predicted inside a `no_grad` that has ended: seen also on steps that are slept through."""
     return type(loss) is not torch.Tensor or loss.requires_grad
-
-
-def _broken(loss: Any) -> bool:
-    """A loss that is not finite: on a step that is slept through the script may leave it out, and nobody would know."""
-    if type(loss) is not torch.Tensor:
-        return False
-    with torch._C.DisableTorchFunction():
-        return loss.is_cpu and not loss.dim() and not math.isfinite(loss.item())
 
 
 def _loss_call(name: str, args: Any, kwargs: Any, output: Any) -> LossCall | None:
