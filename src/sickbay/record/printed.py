@@ -63,17 +63,21 @@ def _on_one_scale(evaluated: Series, observed: Series) -> bool:
     """An evaluation that calls a part of the loss only (the error without the penalty, a mean where training sums up) starts elsewhere than training was."""
     if not len(evaluated):
         return False
-    before = observed.values[observed.steps < evaluated.steps[0]][-10:]
-    level = float(np.median(before)) if len(before) else float(observed.values[0])
+    level = _before(observed, evaluated)
     return not (level > 0 and evaluated.values[0] > 0) or 1 / APART < evaluated.values[0] / level < APART
+
+
+def _before(observed: Series, evaluated: Series) -> float:
+    """Where training was when the first evaluation came."""
+    losses = observed.values[observed.steps < evaluated.steps[0]][-10:]
+    return float(np.median(losses)) if len(losses) else float(observed.values[0])
 
 
 def _no_share(column: Series, observed: Series) -> bool:
     """Whether a number that no word calls a loss, beside one that is called so, can't be an accuracy: above 1, and at first about as large as training's loss."""
     if not len(column):
         return False
-    before = observed.values[observed.steps < column.steps[0]][-10:]
-    level = float(np.median(before)) if len(before) else float(observed.values[0])
+    level = _before(observed, column)
     return float(np.min(column.values)) > 1 and level / NEAR < float(column.values[0]) < NEAR * level
 
 
