@@ -37,7 +37,7 @@ class Place:
     text: str | None = None
     """The source line itself, stripped, as it was when the script ran."""
     guess: bool = False
-    """Chosen by reading the script's text (`causes/lineage.py`): a likely line, not one that was seen to be at fault."""
+    """Chosen by reading the script's text (`script/lineage.py`): a likely line, not one that was seen to be at fault."""
 
 
 @dataclass(frozen=True, slots=True)

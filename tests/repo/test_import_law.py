@@ -1,6 +1,6 @@
 """The import law: data flows one way, and so do imports.
 
-    nouns, errors, facts, settings  ->  record  ->  signs  ->  causes  ->  conclude  ->  report
+    nouns, errors, facts, settings  ->  record  ->  signs, script  ->  causes  ->  conclude  ->  report
 
 `observe` stands in the user's process, where only the standard library, numpy and torch are sure to be. The wiring (cli,
 runs, supervise...) may import everything, but torch only inside functions.
@@ -27,14 +27,15 @@ ALLOWED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "settings": (frozenset({"nouns", "errors"}), frozenset({"numpy"})),
     "record": (BASE, frozenset({"numpy", "msgspec"})),
     "signs": (BASE | {"record"}, frozenset({"numpy"})),
-    "causes": (BASE | {"record", "signs"}, frozenset({"numpy"})),
+    "script": (BASE | {"record"}, frozenset()),
+    "causes": (BASE | {"record", "signs", "script"}, frozenset({"numpy"})),
     "conclude": (BASE | {"record", "signs", "causes"}, frozenset({"numpy"})),
-    "scanned": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy"})),
-    "report": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "rich", "jinja2", "markupsafe"})),
+    "scanned": (BASE | {"record", "signs", "script", "causes", "conclude"}, frozenset({"numpy"})),
+    "report": (BASE | {"record", "signs", "script", "causes", "conclude"}, frozenset({"numpy", "msgspec", "rich", "jinja2", "markupsafe"})),
     "observe": (BASE | {"record"}, frozenset({"numpy", "torch"})),
     "exams": (BASE | {"record", "observe"}, frozenset({"numpy", "torch"})),
     "trials": (BASE | {"record", "observe", "exams"}, frozenset({"h5py", "numpy", "torch", "msgspec", "safetensors"})),
-    "testing": (BASE | {"record", "signs", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
+    "testing": (BASE | {"record", "signs", "script", "causes", "conclude"}, frozenset({"numpy", "msgspec", "pytest"})),
 }
 WIRING = frozenset({"", "__main__", "cli", "clip_advice", "doctor", "incidents", "runs", "scans", "supervise", "web", "integrations"})
 """Puts the stages together: may import all of sickbay, but torch only lazily. "" is `sickbay/__init__.py`."""
@@ -155,7 +156,7 @@ def import_without(blocked: set[str], names: list[str]) -> None:
 
 
 def test_diagnosing_works_without_torch() -> None:
-    stages = {"record", "signs", "causes", "conclude", "scanned", "scans", "report", "cli", "doctor", "runs", "supervise"}
+    stages = {"record", "signs", "script", "causes", "conclude", "scanned", "scans", "report", "cli", "doctor", "runs", "supervise"}
     import_without({"torch"}, [m for m in modules() if part(m) in stages | BASE | {""}])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import source_at
-from sickbay.causes.moving import statement_at, without
 from sickbay.causes.schedules import MINIMUM_STEPS, described, rates_of
 from sickbay.facts import Scheduler, StateLoad
 from sickbay.nouns import Evidence
 from sickbay.record.reader import Record
+from sickbay.script.fixing import source_at
+from sickbay.script.moving import statement_at, without
 
 ENDED = 0.01
 """Of the highest rate: new weights learn next to nothing at a hundredth of the rate that the first ones were given."""

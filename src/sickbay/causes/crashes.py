@@ -6,11 +6,11 @@ import ast
 import re
 
 from sickbay.causes.evidence import at, proof
-from sickbay.causes.fixing import Source, is_number, keyword, source_at
-from sickbay.causes.naming import named_numbers
 from sickbay.facts import Crash, CrashTensor
 from sickbay.nouns import Evidence, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, is_number, keyword, source_at
+from sickbay.script.naming import named_numbers
 
 NOT_CRASHES = ("KeyboardInterrupt", "SystemExit")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sickbay.causes.always_on import NAMES
 from sickbay.causes.evidence import at, located
-from sickbay.causes.fixing import is_number, keyword, source_at
-from sickbay.causes.naming import named_numbers
 from sickbay.record.reader import Record
+from sickbay.script.always_on import NAMES
+from sickbay.script.fixing import is_number, keyword, source_at
+from sickbay.script.naming import named_numbers
 
 DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
 ENOUGH = 200

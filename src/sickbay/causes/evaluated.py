@@ -6,11 +6,11 @@ import ast
 import re
 from dataclasses import replace
 
-from sickbay.causes.fixing import source_at, sources
-from sickbay.causes.guesses import guess
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import source_at, sources
+from sickbay.script.guesses import guess
 
 TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
 VALIDATION = re.compile(r"(?<![a-z])(?:val|va|valid|validation|dev|xv|yv|xva|yva|xval)(?![a-z])", re.IGNORECASE)

@@ -8,10 +8,10 @@ import numpy as np
 
 from sickbay.causes.evidence import located, strong
 from sickbay.causes.schedules import judged_schedulers, rates_of
-from sickbay.causes.written import named_like
 from sickbay.facts import Scheduler
 from sickbay.nouns import Evidence, Place, Series
 from sickbay.record.reader import Record
+from sickbay.script.written import named_like
 from sickbay.signs.curves import Curve, end, level
 from sickbay.signs.losses import enough, judged_losses
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sickbay.causes.bindings import bound
-from sickbay.causes.by_hand import MAKERS, made_at
-from sickbay.causes.fixing import Source, called, keyword, receiver, source_at, sources
-from sickbay.causes.guesses import guess
 from sickbay.facts import LinearMap, Parameter, Weight
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
+from sickbay.script.bindings import bound
+from sickbay.script.by_hand import MAKERS, made_at
+from sickbay.script.fixing import Source, called, keyword, receiver, source_at, sources
+from sickbay.script.guesses import guess
 from sickbay.signs.curves import Curve, end, smooth, start
 from sickbay.signs.losses import chance_loss, judged_losses, training_losses
 

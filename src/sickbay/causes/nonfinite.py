@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from sickbay.causes.evidence import at, listed, located, proof, times
-from sickbay.causes.nonfinite_origin import origin
 from sickbay.facts import FirstInvalid, Fragile, Loss, NonfiniteBatch
 from sickbay.nouns import Evidence
 from sickbay.record.reader import Record
+from sickbay.script.nonfinite_origin import origin
 from sickbay.signs.losses import training_losses
 
 WORDS = {"nan": "NaN", "inf": "infinity", "-inf": "minus infinity"}

@@ -6,12 +6,12 @@ import ast
 
 import numpy as np
 
-from sickbay.causes.by_hand import updated_at
-from sickbay.causes.fixing import mend, number, sources
-from sickbay.causes.naming import constructor, learning_rate
 from sickbay.facts import Optimizer
 from sickbay.nouns import Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.by_hand import updated_at
+from sickbay.script.fixing import mend, number, sources
+from sickbay.script.naming import constructor, learning_rate
 
 
 def main_optimizer(record: Record) -> Optimizer | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import source_at
 from sickbay.facts import Scheduler
 from sickbay.nouns import Evidence, Place, Series
 from sickbay.record.reader import Record
+from sickbay.script.fixing import source_at
 
 MINIMUM_STEPS = 20
 SELDOM = 0.5

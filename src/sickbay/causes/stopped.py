@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.causes.evidence import strong
-from sickbay.causes.fixing import Source, called, is_number, sources
-from sickbay.causes.naming import named_numbers
 from sickbay.nouns import Evidence, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, is_number, sources
+from sickbay.script.naming import named_numbers
 from sickbay.signs.curves import curve
 
 EVALUATIONS = 5

@@ -35,12 +35,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof
-from sickbay.causes.fixing import Source, mend, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.removing import without
 from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, mend, source_at
+from sickbay.script.removing import without
 from sickbay.signs import Signs
 
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "gaussian_nll_loss", "difference")

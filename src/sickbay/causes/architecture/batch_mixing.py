@@ -35,11 +35,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import located, proof, shape, strong
-from sickbay.causes.fixing import Edit, Source, called, keyword, mend, receiver, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import BatchMixing
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, keyword, mend, receiver, source_at
 from sickbay.signs import Signs
 
 BATCH_FIRST = ("LSTM", "GRU", "RNN", "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")

@@ -35,12 +35,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import hint, listed, proof, strong
-from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import BatchStatistics
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
 from sickbay.signs.losses import judged_losses

@@ -34,13 +34,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, first_place, from_sign, hint, strong
-from sickbay.causes.fixing import Source, called, mend, receiver, source_at, sources
 from sickbay.causes.initial import init_place
 from sickbay.causes.rates import rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, mend, receiver, source_at, sources
 from sickbay.signs import Signs
 from sickbay.signs.layers import nanmedian, weights
 

@@ -36,12 +36,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, first_place, listed, located, proof
-from sickbay.causes.fixing import Edit, Source, called, mend, receiver, source_at
 from sickbay.causes.parameters import held, named, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Cut
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, mend, receiver, source_at
 from sickbay.signs import Signs
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"

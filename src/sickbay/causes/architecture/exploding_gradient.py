@@ -38,14 +38,14 @@ import numpy as np
 
 from sickbay.causes.clip_limit import ENOUGH, advise_from
 from sickbay.causes.evidence import against, from_sign, hint, located, strong
-from sickbay.causes.fixing import mend, number, source_at
 from sickbay.causes.initial import starts
-from sickbay.causes.naming import optimizer_name
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.facts import SignalGrowth
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, number, source_at
+from sickbay.script.naming import optimizer_name
 from sickbay.signs import Signs
 
 GROWN = 50.0

@@ -38,8 +38,6 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from sickbay.causes.evidence import first_place, hint, listed, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at, sources
-from sickbay.causes.guesses import guess
 from sickbay.causes.initial import solved
 from sickbay.causes.parameters import optimises_inputs, size
 from sickbay.causes.registry import cause
@@ -47,6 +45,8 @@ from sickbay.causes.stuck import stuck
 from sickbay.facts import Layer, Parameter, Weight
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, keyword, mend, source_at, sources
+from sickbay.script.guesses import guess
 from sickbay.signs import Signs
 
 SWITCH, ALMOST = "requires_grad", 0.85

@@ -34,12 +34,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, is_number, keyword, mend, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.triangles import wrong_triangle
 from sickbay.facts import FutureLeak
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, is_number, keyword, mend, source_at
+from sickbay.script.triangles import wrong_triangle
 from sickbay.signs import Signs
 
 ATTENTION = ("softmax", "scaled_dot_product_attention", "multi_head_attention_forward")

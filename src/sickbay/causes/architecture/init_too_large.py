@@ -38,12 +38,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import first_place, hint, listed, strong
-from sickbay.causes.fixing import mend
 from sickbay.causes.initial import RECURRENT, Start, guessing, init_place, rescaled, signal, solved, starts, steps_to
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import end
 

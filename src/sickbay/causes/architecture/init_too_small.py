@@ -34,13 +34,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, from_sign, hint, listed, strong
-from sickbay.causes.fixing import mend
 from sickbay.causes.initial import Start, init_place, rescaled, signal, solved, starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import Weight
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 
 SMALL = 0.2

@@ -36,14 +36,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import first_place, from_sign, hint, located, proof, strong, times
-from sickbay.causes.fixing import Source, called, mend, source_at
 from sickbay.causes.initial import solved
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
-from sickbay.causes.thrown_away import thrown_away
 from sickbay.facts import LinearMap
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, mend, source_at
+from sickbay.script.thrown_away import thrown_away
 from sickbay.signs import Signs
 
 SEVERAL = 2

@@ -31,13 +31,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import against, from_sign, hint
-from sickbay.causes.fixing import called, mend, source_at
 from sickbay.causes.initial import starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import Op
 from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import called, mend, source_at
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
 from sickbay.signs.losses import judged_losses

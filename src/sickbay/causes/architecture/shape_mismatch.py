@@ -35,14 +35,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sickbay.causes.asked_for import asked_for
 from sickbay.causes.crashes import argument, built_calls, changed_number, crash_of, died_of, number_place, origin, says, when
 from sickbay.causes.evidence import located, shape
-from sickbay.causes.fixing import mend, receiver, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Crash, CrashTensor
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.asked_for import asked_for
+from sickbay.script.fixing import mend, receiver, source_at
 from sickbay.signs import Signs
 
 MESSAGES = (

@@ -35,13 +35,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend, sources
 from sickbay.causes.initial import RECURRENT, init_place, rescaled, starts
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.facts import Weight
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, sources
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 20

@@ -37,15 +37,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sickbay.causes.by_hand import made_at
 from sickbay.causes.evidence import from_sign, hint, strong
 from sickbay.causes.examples import falls_short
 from sickbay.causes.initial import init_place
 from sickbay.causes.registry import cause
-from sickbay.causes.written import named_like
 from sickbay.facts import Waist
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.by_hand import made_at
+from sickbay.script.written import named_like
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, start
 from sickbay.signs.losses import judged_losses

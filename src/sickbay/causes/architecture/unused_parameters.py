@@ -31,15 +31,15 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, strong
-from sickbay.causes.fixing import Function, sources
-from sickbay.causes.guesses import guess
 from sickbay.causes.parameters import held, size
-from sickbay.causes.passed_over import passed_over
-from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Function, sources
+from sickbay.script.guesses import guess
+from sickbay.script.passed_over import passed_over
+from sickbay.script.prepared import guessed
 from sickbay.signs import Signs
 
 SHARE = 0.1

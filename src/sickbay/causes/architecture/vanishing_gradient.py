@@ -36,11 +36,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, from_sign, hint
-from sickbay.causes.fixing import Source, called, mend, source_at, sources
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, mend, source_at, sources
 from sickbay.signs import Signs
 
 SHRINKING = ("sigmoid", "tanh", "softsign", "hardsigmoid", "hardtanh")

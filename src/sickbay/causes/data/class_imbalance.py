@@ -33,13 +33,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import hint, listed, strong
-from sickbay.causes.fixing import keyword, mend
-from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.facts import Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import keyword, mend
+from sickbay.script.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.signs import Signs
 
 COMMON = 0.75

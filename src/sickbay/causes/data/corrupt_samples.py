@@ -40,12 +40,12 @@ import numpy as np
 
 from sickbay.causes.data.unscaled_input import suffering
 from sickbay.causes.evidence import from_sign, hint, listed, proof, strong, times
-from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
-from sickbay.causes.taken_over import taken_over
 from sickbay.facts import LossSpike, Outlier, Outlying, Spikes
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.taken_over import taken_over
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, start
 from sickbay.signs.loss_spikes import isolated, jumps

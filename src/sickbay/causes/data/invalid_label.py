@@ -36,13 +36,13 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.crashes import argument, built_calls, calls_at, changed_number, crash_of, died_of, failing_call, number_place, says
 from sickbay.causes.evidence import listed, located, proof
-from sickbay.causes.fixing import mend
-from sickbay.causes.loss_call import yes_and_no_otherwise
-from sickbay.causes.prepared import made_alone, of_head
 from sickbay.causes.registry import cause
 from sickbay.facts import BadIndices, Crash, Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.loss_call import yes_and_no_otherwise
+from sickbay.script.prepared import made_alone, of_head
 from sickbay.signs import Signs
 
 MESSAGES = (

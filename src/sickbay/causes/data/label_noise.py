@@ -39,13 +39,13 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, hint, listed, strong
 from sickbay.causes.examples import probe_of, told
-from sickbay.causes.fixing import mend, source_at
-from sickbay.causes.prepared import prepared, relabelled
 from sickbay.causes.registry import cause
-from sickbay.causes.statement_kinds import column_of, given_names
 from sickbay.facts import DataProbe, Loader, Relation, Suspects
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at
+from sickbay.script.prepared import prepared, relabelled
+from sickbay.script.statement_kinds import column_of, given_names
 from sickbay.signs import Signs
 
 SHARE = 0.05

@@ -37,13 +37,13 @@ from dataclasses import replace
 
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
-from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import displaced, prepared
 from sickbay.causes.registry import cause
-from sickbay.causes.reordered import reordered
 from sickbay.facts import DataProbe, Offset, Relation
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.prepared import displaced, prepared
+from sickbay.script.reordered import reordered
 from sickbay.signs import Signs
 
 CHANGED = 0.3

@@ -34,12 +34,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at
-from sickbay.causes.fixing import mend
 from sickbay.causes.nonfinite import WORDS, base_name, columns_of, guilty, tell
-from sickbay.causes.nonfinite_origin import how, mended, origin
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.nonfinite_origin import how, mended, origin
 from sickbay.signs import Signs
 
 

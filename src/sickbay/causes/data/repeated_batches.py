@@ -34,11 +34,11 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import first_place, located, proof, strong
-from sickbay.causes.fixing import mend, source_at, sources
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at, sources
 from sickbay.signs import Signs
 
 SEEN = 16

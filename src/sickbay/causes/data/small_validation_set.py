@@ -36,12 +36,12 @@ import numpy as np
 
 from sickbay.causes.evaluated import VALIDATION, evaluations, split_at, training_rows, where
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
-from sickbay.causes.written import named_like
 from sickbay.facts import Evaluation
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.written import named_like
 from sickbay.signs import Signs
 from sickbay.signs.losses import index
 

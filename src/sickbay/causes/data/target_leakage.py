@@ -36,15 +36,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.columns import made_column
 from sickbay.causes.evidence import hint, located, strong
 from sickbay.causes.examples import generalises, probe_of
-from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import prepared
 from sickbay.causes.registry import cause
 from sickbay.facts import Column, DataProbe, EvaluationData
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.columns import made_column
+from sickbay.script.fixing import mend
+from sickbay.script.prepared import prepared
 from sickbay.signs import Signs
 
 NEARLY_ALL = {"classes": 0.95, "numbers": 0.99}

@@ -39,13 +39,13 @@ import numpy as np
 
 from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, keyword, mend, source_at
-from sickbay.causes.kept_apart import copied, joined, parted
-from sickbay.causes.prepared import sides
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, keyword, mend, source_at
+from sickbay.script.kept_apart import copied, joined, parted
+from sickbay.script.prepared import sides
 from sickbay.signs import Signs
 from sickbay.signs.curves import start
 from sickbay.signs.losses import judged_losses

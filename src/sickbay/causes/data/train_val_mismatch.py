@@ -38,13 +38,13 @@ import numpy as np
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
-from sickbay.causes.fixing import mend
-from sickbay.causes.prepared import sides
-from sickbay.causes.prepared_alike import left_out, numbered, set_up, turned
 from sickbay.causes.registry import cause
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.prepared import sides
+from sickbay.script.prepared_alike import left_out, numbered, set_up, turned
 from sickbay.signs import Signs
 
 LAST = 3

@@ -37,14 +37,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.entering import divided, entered, scaled_after, undivided
 from sickbay.causes.evidence import first_place, located, strong
 from sickbay.causes.examples import falls_short
-from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import Head, InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.entering import divided, entered, scaled_after, undivided
+from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end
 from sickbay.signs.losses import chance_loss, judged_losses

@@ -38,13 +38,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, proof
-from sickbay.causes.fixing import Edit, Source, mend, source_at
-from sickbay.causes.prepared import in_order, of_head
 from sickbay.causes.registry import cause
-from sickbay.causes.streams import gone_through, shuffled
 from sickbay.facts import LabelOrder, Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, mend, source_at
+from sickbay.script.prepared import in_order, of_head
+from sickbay.script.streams import gone_through, shuffled
 from sickbay.signs import Signs
 from sickbay.signs.losses import adversarial
 

@@ -30,12 +30,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import located, strong
-from sickbay.causes.fixing import keyword, mend
-from sickbay.causes.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.causes.predicted import last_shares
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import keyword, mend
+from sickbay.script.loss_call import TAKES, first_head, loss_call, loss_place, weighted
 from sickbay.signs import Signs
 from sickbay.signs.losses import adversarial
 

@@ -39,11 +39,11 @@ import numpy as np
 
 from sickbay.causes.evaluated import HELD_OUT, TRAIN
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend
 from sickbay.causes.registry import cause
 from sickbay.facts import Calibration
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
 from sickbay.signs.losses import adversarial, judged_losses

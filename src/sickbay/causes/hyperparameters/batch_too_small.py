@@ -41,13 +41,13 @@ import numpy as np
 
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend, number, source_at
-from sickbay.causes.guesses import guess
 from sickbay.causes.rates import main_optimizer, rate
 from sickbay.causes.registry import cause
-from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, number, source_at
+from sickbay.script.guesses import guess
+from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, noise
 from sickbay.signs.losses import judged_losses

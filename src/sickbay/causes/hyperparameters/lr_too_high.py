@@ -37,13 +37,13 @@ from dataclasses import replace
 import numpy as np
 
 from sickbay.causes.evidence import against, from_sign, hint, strong
-from sickbay.causes.fixing import number
 from sickbay.causes.nonfinite import weights_ran_away
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import number
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, end, start, trend_share
 from sickbay.signs.layers import nanmedian, weights

@@ -33,12 +33,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import against, from_sign, hint
-from sickbay.causes.fixing import number
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import number
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
 from sickbay.signs.losses import judged_losses

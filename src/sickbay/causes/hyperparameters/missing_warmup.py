@@ -37,12 +37,12 @@ import numpy as np
 
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.evidence import against, hint, strong
-from sickbay.causes.fixing import called, keyword, mend, number, source_at
-from sickbay.causes.naming import assigned, optimizer_name
 from sickbay.causes.rates import main_optimizer, rate, rate_place
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import called, keyword, mend, number, source_at
+from sickbay.script.naming import assigned, optimizer_name
 from sickbay.signs import Signs
 from sickbay.signs.curves import end
 from sickbay.signs.layers import nanmedian, weights

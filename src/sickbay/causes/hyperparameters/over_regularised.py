@@ -49,14 +49,14 @@ import numpy as np
 
 from sickbay.causes.dropouts import dropouts
 from sickbay.causes.evidence import from_sign, hint, listed, strong
-from sickbay.causes.fixing import is_number, keyword, mend, number, sources
-from sickbay.causes.naming import constructor, named_numbers
-from sickbay.causes.penalties import penalty_of, strength
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
-from sickbay.causes.written import Written, changed, place_of, written
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import is_number, keyword, mend, number, sources
+from sickbay.script.naming import constructor, named_numbers
+from sickbay.script.penalties import penalty_of, strength
+from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, end, smooth, start, trend_share
 from sickbay.signs.layers import nanmedian, weights

@@ -41,14 +41,14 @@ import numpy as np
 
 from sickbay.causes.evaluated import training_rows
 from sickbay.causes.evidence import from_sign, located
-from sickbay.causes.fixing import keyword, mend
-from sickbay.causes.length import length_place
-from sickbay.causes.naming import constructor
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
-from sickbay.causes.written import named_like
 from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import keyword, mend
+from sickbay.script.length import length_place
+from sickbay.script.naming import constructor
+from sickbay.script.written import named_like
 from sickbay.signs import Signs
 
 OFTEN = 100

@@ -43,14 +43,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.causes.evidence import hint, strong
-from sickbay.causes.fixing import mend
-from sickbay.causes.length import length, length_place
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
 from sickbay.causes.stopped import AT_THE_END, EVALUATIONS, left_early
-from sickbay.causes.written import changed
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend
+from sickbay.script.length import length, length_place
+from sickbay.script.written import changed
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, drift, fell, noise, start
 from sickbay.signs.losses import enough, judged_losses

@@ -37,12 +37,12 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.adaptive import optimizer_of, rescales
 from sickbay.causes.evidence import hint, located, proof
-from sickbay.causes.fixing import Source, called, mend, receiver, source_at
-from sickbay.causes.moving import statement_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Accumulation, Loss
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, mend, receiver, source_at
+from sickbay.script.moving import statement_at
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 5

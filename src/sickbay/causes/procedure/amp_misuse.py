@@ -39,9 +39,6 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import from_sign, located, proof, strong
-from sickbay.causes.fixing import called, mend, receiver, source_at
-from sickbay.causes.moving import statement_at
-from sickbay.causes.naming import constructor, optimizer_name
 from sickbay.causes.nonfinite import in_half, incidents, lost_guard
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
@@ -49,6 +46,9 @@ from sickbay.causes.stuck import stuck
 from sickbay.facts import Precision
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import called, mend, receiver, source_at
+from sickbay.script.moving import statement_at
+from sickbay.script.naming import constructor, optimizer_name
 from sickbay.signs import Signs
 
 MINIMUM = 3

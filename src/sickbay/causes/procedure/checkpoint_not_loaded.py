@@ -35,12 +35,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, first_place, listed, located, proof, strong
-from sickbay.causes.fixing import keyword, mend, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.thrown_away import result_dropped
 from sickbay.facts import CheckpointRead, StateLoad
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import keyword, mend, source_at
+from sickbay.script.thrown_away import result_dropped
 from sickbay.signs import Signs
 
 ALMOST_NONE = 0.1

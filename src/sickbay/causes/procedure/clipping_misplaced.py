@@ -33,12 +33,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import located, proof
-from sickbay.causes.fixing import Source, mend, source_at
-from sickbay.causes.moving import statement_at, without
 from sickbay.causes.registry import cause
 from sickbay.facts import Clipping
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, mend, source_at
+from sickbay.script.moving import statement_at, without
 from sickbay.signs import Signs
 
 MINIMUM = 3

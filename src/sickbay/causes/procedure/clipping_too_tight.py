@@ -37,14 +37,14 @@ import numpy as np
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.clip_limit import advise_from
 from sickbay.causes.evidence import from_sign, located, strong
-from sickbay.causes.fixing import called, is_number, keyword, mend, number, source_at
-from sickbay.causes.moving import statement_at
-from sickbay.causes.naming import named_numbers
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.facts import Clipping
 from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
+from sickbay.script.fixing import called, is_number, keyword, mend, number, source_at
+from sickbay.script.moving import statement_at
+from sickbay.script.naming import named_numbers
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 30

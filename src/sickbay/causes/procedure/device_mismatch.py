@@ -33,11 +33,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sickbay.causes.crashes import crash_of, died_of, failing_call, origin, says, when
 from sickbay.causes.evidence import located
-from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Crash, CrashTensor
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at
 from sickbay.signs import Signs
 
 DEVICES = (

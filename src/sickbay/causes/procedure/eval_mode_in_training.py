@@ -31,14 +31,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, listed, located, proof
-from sickbay.causes.fixing import Loop, Source, mend, source_at
 from sickbay.causes.mode_sensitive import mode_sensitive
-from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
-from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Modes, Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Loop, Source, mend, source_at
+from sickbay.script.naming import model_name
+from sickbay.script.uncalled import call_it, uncalled_at
 from sickbay.signs import Signs
 
 MINIMUM = 5

@@ -34,11 +34,11 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.crashes import crash_of, died_of, says
 from sickbay.causes.evidence import at, listed, located, shape
-from sickbay.causes.fixing import Edit, Source, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Crash, InplaceWrite
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, mend, source_at
 from sickbay.signs import Signs
 
 OVERWRITTEN = r"modified by an inplace operation"

@@ -37,12 +37,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import first_place, hint, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, called, mend, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.removing import renamed
 from sickbay.facts import Fragile, Head, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, mend, source_at
+from sickbay.script.removing import renamed
 from sickbay.signs import Signs
 
 LOGARITHMS = ("log", "log2", "log10", "log1p", "log_softmax", "logsigmoid", "logsumexp")

@@ -37,12 +37,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof, strong, times
-from sickbay.causes.fixing import called, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.stable import mended
 from sickbay.facts import Masked
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import called, source_at
+from sickbay.script.stable import mended
 from sickbay.signs import Signs
 
 MODEL_INPUT = ("linear", "conv1d", "conv2d", "conv3d", "matmul", "addmm", "mm", "bmm", "lstm", "gru", "embedding", "layer_norm", "batch_norm", "mul")

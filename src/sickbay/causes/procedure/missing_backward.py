@@ -27,13 +27,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import proof, times
-from sickbay.causes.fixing import Function, Source, mend, receiver, source_at
-from sickbay.causes.naming import optimizer_name
 from sickbay.causes.registry import cause
-from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Function, Source, mend, receiver, source_at
+from sickbay.script.naming import optimizer_name
+from sickbay.script.uncalled import call_it, uncalled_at
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 3

@@ -33,16 +33,16 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from sickbay.causes.evidence import located, proof, times
-from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
-from sickbay.causes.moving import moved_after
-from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
 from sickbay.causes.registry import cause
-from sickbay.causes.said_twice import said_twice
-from sickbay.causes.uncalled import uncalled
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.script.moving import moved_after
+from sickbay.script.naming import optimizer_name
+from sickbay.script.said_twice import said_twice
+from sickbay.script.uncalled import uncalled
 from sickbay.signs import Signs
 
 MINIMUM_BACKWARDS = 3

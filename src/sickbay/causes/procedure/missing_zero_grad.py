@@ -34,14 +34,14 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof, strong
-from sickbay.causes.fixing import Edit, Source, mend, source_at
-from sickbay.causes.naming import optimizer_name
 from sickbay.causes.registry import cause
-from sickbay.causes.said_twice import said_twice
-from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Loss, Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, mend, source_at
+from sickbay.script.naming import optimizer_name
+from sickbay.script.said_twice import said_twice
+from sickbay.script.uncalled import call_it, uncalled_at
 from sickbay.signs import Signs
 
 MINIMUM = 3

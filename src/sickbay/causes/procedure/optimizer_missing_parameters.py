@@ -33,16 +33,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.collected import collected_at
 from sickbay.causes.evidence import listed, located, proof
-from sickbay.causes.fixing import Source, called, mend, receiver, source_at
-from sickbay.causes.moving import moved_after
-from sickbay.causes.naming import constructor, model_name, optimizer_name
 from sickbay.causes.parameters import held, named, optimises_inputs, size
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer, Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.collected import collected_at
+from sickbay.script.fixing import Source, called, mend, receiver, source_at
+from sickbay.script.moving import moved_after
+from sickbay.script.naming import constructor, model_name, optimizer_name
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 2

@@ -34,12 +34,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, located, proof, times
-from sickbay.causes.fixing import Source, mend, source_at
-from sickbay.causes.moving import statement_at, without
 from sickbay.causes.registry import cause
 from sickbay.facts import Rebuilt
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, mend, source_at
+from sickbay.script.moving import statement_at, without
 from sickbay.signs import Signs
 
 MINIMUM = 3

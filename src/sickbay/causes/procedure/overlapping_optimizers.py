@@ -30,12 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, proof, times
-from sickbay.causes.fixing import mend, source_at
-from sickbay.causes.moving import statement_at, without
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at
+from sickbay.script.moving import statement_at, without
 from sickbay.signs import Signs
 
 MOST_STEPS = 0.5

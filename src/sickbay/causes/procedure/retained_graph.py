@@ -34,15 +34,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.carried import Carried, carried
 from sickbay.causes.crashes import crash_of, died_of
 from sickbay.causes.evidence import listed, located, proof, times
-from sickbay.causes.fixing import Function, Source, called, mend, source_at
-from sickbay.causes.moving import statement_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Crash, Kept, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.carried import Carried, carried
+from sickbay.script.fixing import Function, Source, called, mend, source_at
+from sickbay.script.moving import statement_at
 from sickbay.signs import Signs
 
 ALIVE = 20

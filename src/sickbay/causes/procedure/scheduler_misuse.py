@@ -44,15 +44,15 @@ import numpy as np
 
 from sickbay.causes.begun_again import begun_again, built_for_each
 from sickbay.causes.evidence import at, located, proof, strong, times
-from sickbay.causes.fixing import Source, mend, receiver, source_at
 from sickbay.causes.hyperparameters import lr_decayed_too_soon as decayed
-from sickbay.causes.moving import moved_after, out_of_loop, statement_at, without
-from sickbay.causes.naming import assigned
 from sickbay.causes.registry import cause
 from sickbay.causes.schedules import MINIMUM_STEPS, SELDOM, built_again, described, judged_schedulers, planned_calls, rates_of
 from sickbay.facts import Scheduler
 from sickbay.nouns import Evidence, Fix, Series
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, mend, receiver, source_at
+from sickbay.script.moving import moved_after, out_of_loop, statement_at, without
+from sickbay.script.naming import assigned
 from sickbay.signs import Signs
 from sickbay.signs.curves import fell
 from sickbay.signs.losses import judged_losses

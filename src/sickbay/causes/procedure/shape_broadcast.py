@@ -34,11 +34,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from sickbay.causes.evidence import located, proof, shape, strong
-from sickbay.causes.fixing import Edit, Source, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Broadcast
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, mend, source_at
 from sickbay.signs import Signs
 
 CHOOSING = ("gather", "take_along_dim")

@@ -33,12 +33,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import first_place, located, proof
-from sickbay.causes.fixing import mend, source_at
 from sickbay.causes.registry import cause
-from sickbay.causes.removing import without
 from sickbay.facts import Loss, Op
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import mend, source_at
+from sickbay.script.removing import without
 from sickbay.signs import Signs
 
 SQUASHING = ("softmax", "sigmoid", "softmin")

@@ -35,16 +35,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.always_on import AlwaysOn, always_on
 from sickbay.causes.evidence import listed, located, proof
-from sickbay.causes.fixing import Edit, Function, Source, called, mend, receiver, source_at
 from sickbay.causes.mode_sensitive import mode_sensitive
-from sickbay.causes.naming import model_name
 from sickbay.causes.registry import cause
-from sickbay.causes.uncalled import call_it, uncalled_at
 from sickbay.facts import Modes
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.always_on import AlwaysOn, always_on
+from sickbay.script.fixing import Edit, Function, Source, called, mend, receiver, source_at
+from sickbay.script.naming import model_name
+from sickbay.script.uncalled import call_it, uncalled_at
 from sickbay.signs import Signs
 from sickbay.signs.losses import adversarial
 

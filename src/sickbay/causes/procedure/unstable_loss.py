@@ -44,13 +44,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.evidence import against, first_place, hint, listed, located, proof, strong
-from sickbay.causes.fixing import source_at
 from sickbay.causes.nonfinite import guilty, in_half, lost_guard, weights_ran_away
 from sickbay.causes.registry import cause
-from sickbay.causes.stable import ARCS, DIVISIONS, EXPONENTIALS, LOGARITHMS, MEANS, ROOTS, SOFTMAXES, SPREADS, SQUASHED, mended
 from sickbay.facts import FirstInvalid, Fragile, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import source_at
+from sickbay.script.stable import ARCS, DIVISIONS, EXPONENTIALS, LOGARITHMS, MEANS, ROOTS, SOFTMAXES, SPREADS, SQUASHED, mended
 from sickbay.signs import Signs
 
 PRODUCTS = ("mul", "imul", "rmul", "add", "sub", "sum", "prod", "cumprod", "cumsum", "square", "dot", "mse_loss", "pow", "addcmul")

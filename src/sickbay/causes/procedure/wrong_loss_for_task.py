@@ -41,13 +41,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sickbay.causes.evidence import against, first_place, hint, located, proof, shape, strong
-from sickbay.causes.fixing import Edit, Source, called, mend, source_at
-from sickbay.causes.loss_call import yes_and_no_otherwise
 from sickbay.causes.registry import cause
-from sickbay.causes.removing import renamed
 from sickbay.facts import Head, Values
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Edit, Source, called, mend, source_at
+from sickbay.script.loss_call import yes_and_no_otherwise
+from sickbay.script.removing import renamed
 from sickbay.signs import Signs
 
 SQUARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "difference")

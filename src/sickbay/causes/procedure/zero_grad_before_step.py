@@ -30,15 +30,15 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import located, proof
-from sickbay.causes.fixing import Source, called, mend, receiver, source_at
-from sickbay.causes.guesses import guess
-from sickbay.causes.naming import optimizer_name
 from sickbay.causes.parameters import named
-from sickbay.causes.prepared import guessed
 from sickbay.causes.registry import cause
 from sickbay.facts import Optimizer
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Source, called, mend, receiver, source_at
+from sickbay.script.guesses import guess
+from sickbay.script.naming import optimizer_name
+from sickbay.script.prepared import guessed
 from sickbay.signs import Signs
 
 MINIMUM_STEPS = 3

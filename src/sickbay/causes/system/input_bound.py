@@ -33,11 +33,11 @@ from dataclasses import replace
 import numpy as np
 
 from sickbay.causes.evidence import hint, located, strong
-from sickbay.causes.fixing import Function, called, mend, source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import Function, called, mend, source_at
 from sickbay.signs import Signs
 
 STEPS = 30

@@ -36,11 +36,11 @@ import numpy as np
 
 from sickbay.causes.crashes import size
 from sickbay.causes.evidence import hint, located, proof, strong
-from sickbay.causes.fixing import source_at
 from sickbay.causes.registry import cause
 from sickbay.facts import Hoard
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fixing import source_at
 from sickbay.signs import Signs
 
 WORTH = 64 * 2**20

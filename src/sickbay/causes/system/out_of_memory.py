@@ -34,12 +34,12 @@ from collections.abc import Iterator, Sequence
 
 from sickbay.causes.crashes import crash_of, died_of, size, when
 from sickbay.causes.evidence import hint, listed, located, strong
-from sickbay.causes.fixing import is_number, keyword, mend, source_at
-from sickbay.causes.naming import named_numbers
 from sickbay.causes.registry import cause
 from sickbay.facts import MemoryUse
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.fixing import is_number, keyword, mend, source_at
+from sickbay.script.naming import named_numbers
 from sickbay.signs import Signs
 
 NEARLY_FULL = 0.8
