@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from script.followed import loss_of, sides_of
-from sickbay.script.kept_apart import copied, joined, parted
+from sickbay.script.kept_apart import copied, drawn_twice, joined, parted
 from sickbay.script.prepared import displaced, in_order, relabelled
 
 LOOP = """
@@ -349,3 +349,29 @@ def test_what_is_joined_before_a_split_may_hold_rows_twice(text: str, line: str 
 def test_what_is_joined_behind_a_split_is_not_meant() -> None:
     text = "train, val, a, b = train_test_split(x, y)\nmore = np.concatenate([train, extra])\nfit(more)\ncheck(val)\n"
     assert joined(sides_of(text)) is None
+
+
+TWO_ORDERS = "train = np.random.permutation(n)[:k]\nval = np.random.permutation(n)[k:]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TWO_ORDERS + "fit(x[train])\ncheck(x[val])\n",
+        TWO_ORDERS + "x_train, x_val, rest = (torch.from_numpy((a - mean) / std) for a in (x[train], x[val], other))\nfit(x_train)\ncheck(x_val)\n",
+    ],
+)
+def test_two_orders_that_are_drawn_one_for_each_side(text: str) -> None:
+    place = drawn_twice(sides_of("x, n = load()\n" + text))
+    assert place is not None and place.text == "val = np.random.permutation(n)[k:]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order = np.random.permutation(n)\nfit(x[order[:k]])\ncheck(x[order[k:]])\n",
+        "order = np.random.permutation(n)[:m]\ntrain, val = order[:k], order[k:]\nfit(x[train])\ncheck(x[val])\n",
+    ],
+)
+def test_one_order_that_is_cut_in_two(text: str) -> None:
+    assert drawn_twice(sides_of("x, n = load()\n" + text)) is None

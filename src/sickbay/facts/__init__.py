@@ -14,7 +14,7 @@ from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
-from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Outlying, Relation, Renamed, Suspects
+from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, NearCopies, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
 from sickbay.facts.loss import (
@@ -104,6 +104,7 @@ __all__ = [
     "Model",
     "ModelGiven",
     "Modes",
+    "NearCopies",
     "NonfiniteBatch",
     "Offset",
     "Op",

@@ -143,6 +143,19 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearCopies:
+    """Evaluated samples to which a few training samples lie far closer than all others."""
+
+    rows: int = 0
+    """Looked at,"""
+    found: int = 0
+    by_chance: float = 0.0
+    """Share that would be found in samples of as many dimensions that merely lie dense."""
+    closer: float = 0.0
+    """How many times closer than the next one, median."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedExamples:
     """The same questions on what one evaluation was given."""
 
@@ -151,6 +164,7 @@ class EvaluatedExamples:
     loader: int | None = None
     relation: Relation | None = None
     renamed: Renamed | None = None
+    copies: NearCopies | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

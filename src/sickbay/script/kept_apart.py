@@ -11,6 +11,7 @@ from sickbay.script.prepared import Sides
 from sickbay.script.statement_kinds import (
     COPYING,
     JOINING,
+    ORDERS,
     RESAMPLING,
     SPLITTING,
     calls,
@@ -63,6 +64,24 @@ def _joins_several(statement: ast.Assign) -> bool:
         return False
     parts = call.args[0]
     return isinstance(parts, (ast.ListComp, ast.GeneratorExp)) or (isinstance(parts, (ast.List, ast.Tuple)) and len(parts.elts) > 1)
+
+
+@guess
+def drawn_twice(found: Sides | None) -> Place | None:
+    """`train = permutation(n)[:k]`, `val = permutation(n)[k:]`: an order that each side draws for itself, where one order should have been cut in two."""
+    if found is None:
+        return None
+    for own in (s for s in found.shown.statements if s not in found.trained):
+        if any(_drawn(own) & _drawn(other) for other in found.trained.statements):  # statistics of training may be among evaluation's statements
+            return found.shown.place(own)
+    return None
+
+
+def _drawn(statement: ast.stmt) -> set[str]:
+    """Random orders that are drawn and cut in one assignment, as they are written."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    cut = [n.value for n in ast.walk(value) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)] if value is not None else []
+    return {ast.unparse(n) for n in cut if isinstance(n, ast.Call) and called(n) in ORDERS}
 
 
 @guess

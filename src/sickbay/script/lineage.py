@@ -54,6 +54,8 @@ class Lineage:
         self.calls: dict[str, list[ast.Call]] = {}
         for call in source.calls():
             self.calls.setdefault(called(call), []).append(call)
+        self._chosen: dict[ast.expr | None, int] = {}
+        """Of lists that comprehensions go through: the element that is followed at the moment."""
         self._known_bound: dict[tuple[str, ast.AST], list[Binding]] = {}
         self._known_set: dict[tuple[str, ast.AST], list[Binding]] = {}
 
@@ -82,7 +84,7 @@ class Lineage:
     # -- values -------------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.AST | None, path: Path, depth: int) -> Iterator[ast.stmt]:
-        met = (id(node), path, tuple(map(id, self._calls.values())))
+        met = (id(node), path, (*map(id, self._calls.values()), *self._chosen.values()))
         if node is None or depth > DEEPEST or met in self._met or len(self._met) > MOST:
             return
         self._met.add(met)
@@ -108,6 +110,9 @@ class Lineage:
             named = [v for k, v in zip(node.keys, node.values, strict=True) if path and isinstance(k, ast.Constant) and k.value == path[0]]
             for value in named or node.values:
                 yield from self._value(value, path[1:] if named else path, depth)
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp) and (one := self._one_of(node, path)) is not None:
+            with one:
+                yield from self._value(node.elt, path[1:], depth)
         elif isinstance(node, Comprehension):
             given = node.value if isinstance(node, ast.DictComp) else node.elt
             yield from self._value(given, path, depth)
@@ -118,6 +123,21 @@ class Lineage:
         elif isinstance(node, ast.expr):
             for child in ast.iter_child_nodes(node):
                 yield from self._value(child, path, depth)
+
+    def _one_of(self, node: ast.ListComp | ast.GeneratorExp, path: Path) -> AbstractContextManager[None] | None:
+        """`a, b = (f(v) for v in (x, y))`: while the first of them is looked for, v is x."""
+        at, (over, *others) = number(path), [g.iter for g in node.generators]
+        if at is None or not isinstance(over, (ast.Tuple, ast.List)) or others or node.generators[0].ifs:
+            return None
+        return self._choosing(over, at) if over not in self._chosen and at < len(over.elts) else None
+
+    @contextmanager
+    def _choosing(self, over: ast.expr, at: int) -> Iterator[None]:
+        self._chosen[over] = at
+        try:
+            yield
+        finally:
+            del self._chosen[over]
 
     def _call(self, call: ast.Call, path: Path, depth: int) -> Iterator[ast.stmt]:
         name, owner = called(call), receiver(call)
@@ -171,7 +191,8 @@ class Lineage:
 
     def _name(self, name: str, near: ast.AST, path: Path, depth: int) -> Iterator[ast.stmt]:
         if (inner := comprehended(self.source, name, near)) is not None:
-            yield from self._value(inner[1], (*inner[2], *path), depth)
+            chosen = (self._chosen[inner[1]],) if inner[1] in self._chosen else ()
+            yield from self._value(inner[1], (*chosen, *inner[2], *path), depth)
             return
         for scope in self._scopes(near):
             found = within_loop(self.source, near, self._before(near, scope, self._bound(name, scope)))

@@ -21,6 +21,7 @@ RESAMPLING = frozenset({"fit_resample"})
 JOINING = frozenset({"concatenate", "cat", "vstack", "concat", "extend"})
 BESIDE = frozenset({"stack", "column_stack", "dstack"})
 INPLACE = frozenset({"shuffle", "sort", "reverse"})
+ORDERS = frozenset({"randperm", "permutation"})
 DRAWING = frozenset({"randperm", "permutation", "shuffle", "sample"})
 SPLITTING = frozenset({"train_test_split", "random_split"})
 CHOOSING = frozenset(

@@ -10,11 +10,14 @@ moment from which the model only memorises cannot be seen.
 Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not; or the
 first pass met no such row and a later one does, because the split is drawn anew for each epoch, or for the next stage of the same model's training.
 
+Strong: many evaluated samples lie far closer to a few training samples than to all others, as copies with a little noise do that were made before the split.
+
 ## Looks like it but is not
 
 - A pass over the training data to measure training accuracy: all of its rows are known (or, where only a part of training was watched, all of that part is
   among them), and it comes from the training loader or bears its name.
 - Pairs and triplets of known samples: the rows are known, the pairs are new. Only a loader of its own that gives nothing but training rows counts then.
+- Near samples that are simply of one class (a person's ten pictures), that repeat because the signal does, or that lie on the grid of categories and counts.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
 - Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold (set back by hand, the training loss begins at its top again).
@@ -40,11 +43,11 @@ import numpy as np
 from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
 from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
 from sickbay.causes.registry import cause
-from sickbay.facts import EvaluationData
+from sickbay.facts import EvaluationData, NearCopies
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import Edit, Source, called, keyword, mend, source_at
-from sickbay.script.kept_apart import copied, joined, parted
+from sickbay.script.kept_apart import copied, drawn_twice, joined, parted
 from sickbay.script.prepared import sides
 from sickbay.signs import Signs
 from sickbay.signs.curves import start
@@ -54,6 +57,9 @@ ENOUGH = 10
 """Different rows: a few equal ones (empty pictures, tracks that stand still) are in many data sets."""
 SHARE = 0.02
 """...and of all rows: beyond it a score is moved by more than its own sampling error of a few hundred samples."""
+NEAR, BEYOND_CHANCE = 0.3, 5.0
+"""Of the evaluated samples, those with near copies: 98 % where each sample was copied three times before the split, 32 % where noise of the copies was nearly
+as large as the distance between samples; at most 3 % in digits, tables, clusters and windows that were divided well."""
 ALL = 0.98
 WIDTH, WIDTH_OF_WHOLE = 3, 16
 """Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
@@ -80,7 +86,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     for data in (d for d in evaluations(record) if _tells(d)):
         shown = where(record, data)
         given = sides(record, data)
-        place = copied(given) or joined(given) or parted(given) or shown
+        place = copied(given) or joined(given) or drawn_twice(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
@@ -98,6 +104,10 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
                 rows=data.rows,
             )
             return
+        if (near := _near_copies(record, data)) is not None and held_out(record, data):
+            text = f"{near.found:,} of {near.rows:,} samples that are evaluated{located(shown)} have near copies among the training samples: a few lie {near.closer:.1f} times closer to them than the next"
+            yield strong(f"{text} (samples that merely lie dense: {near.by_chance:.1%})", place, found=near.found, rows=near.rows, closer=near.closer)
+            return
         clean = any(d is not data and d.rows >= ENOUGH and d.found < SHARE * d.rows for d in record.facts.evaluation_data)
         from_loader = data.loader is not None and data.found_distinct >= ENOUGH
         if from_loader and data.found >= ALL * data.rows and (_own_name(record, data) or (held_out(record, data) and not clean)):
@@ -108,6 +118,14 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _not_training(record: Record, data: EvaluationData) -> bool:
     """Of training only a part was seen, so that a part found may be all of it: not if a loader of its own lacks some of that part, or is named for something else."""
     return data.loader is not None and (data.found_distinct < COVERS * data.train_distinct or held_out(record, data))
+
+
+def _near_copies(record: Record, data: EvaluationData) -> NearCopies | None:
+    """What the sample of this evaluation showed, where it says enough: a few near ones, as films and visits of one person bring them, move no score."""
+    probe = record.facts.data_probe
+    told = [e.copies for e in probe.evaluations if (e.place, e.called_from, e.loader) == (data.place, data.called_from, data.loader)] if probe else []
+    near = told[0] if told else None
+    return near if near is not None and near.found >= max(ENOUGH, NEAR * near.rows, BEYOND_CHANCE * near.by_chance * near.rows) else None
 
 
 def _divided_anew(record: Record, data: EvaluationData) -> str | None:

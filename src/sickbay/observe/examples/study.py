@@ -12,6 +12,7 @@ import numpy as np
 from sickbay import facts
 from sickbay.observe.examples.book import Book
 from sickbay.observe.examples.columns import best_column
+from sickbay.observe.examples.copies import near_copies
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.outlying import outlying
@@ -120,6 +121,7 @@ def _evaluated(book: Book, trained: Book) -> facts.EvaluatedExamples:
         loader=book.loader,
         relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) >= FEWEST_ROWS else None,
         renamed=renamed(trained.held.rows()[known], y_trained, numbers, y, book.kind) if classes else None,
+        copies=near_copies(trained.held.rows()[known], y_trained if classes else None, numbers, book.kind) if book.kind == trained.kind else None,
     )
 
 
