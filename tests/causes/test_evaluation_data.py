@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from causes.scripts import added
-from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, Relation, Renamed, WordShift
+from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Filled, Loader, NearCopies, Relation, Renamed, WordShift
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, place_in
@@ -52,6 +53,13 @@ def second_stage(before: float = 0.3, after: float = 0.3, **changes: Any) -> Rec
     return run(evaluation(**none | changes), series={"loss/train": losses}, sources={"/x/train.py": SPLIT})
 
 
+def near(found: int, by_chance: float = 0.001, **changes: Any) -> Record:
+    """No row in common; a sample of the evaluation was compared with one of training."""
+    copies = NearCopies(rows=300, found=found, by_chance=by_chance, closer=4.0)
+    told = DataProbe(evaluations=(EvaluatedExamples(place=CALL, called_from=LINE, copies=copies),))
+    return run(evaluation(**{"found": 0, "found_distinct": 0} | changes), data_probe=told)
+
+
 class TestTrainValLeakage(CauseTestCase):
     cause = "train-val-leakage"
 
@@ -85,8 +93,16 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a loader over the training data, of which a part was watched", run(evaluation(texts=("model(x)", "accuracy(model, known)"), **part))
         yield "the training data, to be evaluated", run(evaluation(texts=("model(x)", "accuracy(model, train_eval)"), **part))
         yield "two numbers a row", run(evaluation(width=2))
+        yield "a few near copies", near(40)
+        yield "near samples of a signal that repeats", near(280, by_chance=0.3)
+        yield "near copies of what is called nothing in particular", near(280, texts=("model(x)",))
         yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
+
+
+def test_near_copies_that_were_made_before_the_split() -> None:
+    found = assert_suspects(near(280), "train-val-leakage", "likely")
+    assert "280 of 300 samples" in found.evidence[0].text and "4.0 times closer" in found.evidence[0].text
 
 
 def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:
@@ -133,7 +149,7 @@ def curves(validation: float) -> dict[str, Any]:
     return {"series": {"loss/train": np.linspace(2.0, 0.1, 200), "loss/eval": (steps, np.full(len(steps), validation))}}
 
 
-def different(train: FeatureScale, other: FeatureScale, validation: float = 5.0, **changes: Any) -> Record:
+def different(train: FeatureScale | None, other: FeatureScale | None, validation: float = 5.0, **changes: Any) -> Record:
     return run(evaluation(found=0, train=train, evaluation=other, **changes), **curves(validation))
 
 
@@ -186,6 +202,24 @@ def test_sequences_that_are_filled_up_at_the_other_end() -> None:
     assert "other end" in assert_suspects(different(left, right, **given), "train-val-mismatch").evidence[0].text
     assert_silent(different(left, left, **given), "train-val-mismatch", "the same end")
     assert_silent(different(left, ids(12, 13, 12, 13, 12, 13, 12, 13, 12, 13), **given), "train-val-mismatch", "sequences of full length")
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "found"),
+    [
+        ((0.9, 0.0), (0.0, 0.8), True),
+        ((0.0, 0.5), (0.9, 0.01), True),
+        ((0.9, 0.0), (0.9, 0.0), False),
+        ((0.4, 0.4), (0.0, 0.8), False),
+        ((0.9, 0.0), (0.0, 0.05), False),
+    ],
+)
+def test_rows_of_several_lengths_that_are_filled_up_at_the_other_end(here: tuple[float, float], there: tuple[float, float], found: bool) -> None:
+    record = different(None, None, whole_numbers=True, same_shape=False, filled=Filled(train=here, evaluation=there))
+    if found:
+        assert "filled up (with 0)" in assert_suspects(record, "train-val-mismatch").evidence[0].text
+    else:
+        assert_silent(record, "train-val-mismatch", "the same end, both ends, or next to none")
 
 
 def colours(*means: float) -> FeatureScale:

@@ -24,6 +24,7 @@ from sickbay.facts import (
     Offset,
     Op,
     Relation,
+    Renamed,
     Suspects,
 )
 from sickbay.nouns import Place, Series
@@ -144,6 +145,13 @@ def by_a_rule(told: float = 0.9, again: int = 1000, deep_odd: int = 55) -> DataP
     return probe(relation=relation, suspects=overlap, evaluations=(evaluation,), again=again)
 
 
+def told_by_training(right: float = 0.87, deep_odd: int = 125) -> DataProbe:
+    """Inputs that are augmented anew in every epoch, whose labels tell more of validation's than of each other's."""
+    given = by_a_rule(again=0, deep_odd=deep_odd)
+    evaluation = replace(given.evaluations[0], renamed=Renamed(rows=500, right=right, renamed=right, within=0.61))
+    return replace(given, evaluations=(evaluation,))
+
+
 class TestLabelNoise(CauseTestCase):
     cause = "label-noise"
     certainty = "likely"
@@ -152,6 +160,7 @@ class TestLabelNoise(CauseTestCase):
         yield run(probe(relation=RELATED, suspects=suspects()), accuracy=0.8)
         yield run(probe(relation=RELATED, suspects=suspects(margin=0.75, odd=90, most_odd=50, deep_odd=22)), accuracy=0.8)
         yield run(by_a_rule(), accuracy=0.8)
+        yield run(told_by_training(), accuracy=0.8)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "clean labels", run(probe(relation=RELATED, suspects=suspects(odd=15, deep_odd=0, most_odd=1, margin=0.85)))
@@ -162,6 +171,8 @@ class TestLabelNoise(CauseTestCase):
         yield "an outcome that is uncertain by nature", run(probe(relation=RELATED, classes=2, suspects=uncertain))
         yield "too few samples", run(probe(relation=RELATED, suspects=suspects(deep=30, deep_odd=6)))
         yield "inputs that are augmented anew in every epoch", run(by_a_rule(again=0), accuracy=0.8)
+        yield "augmented inputs, labels that are told as well as validation's", run(told_by_training(right=0.7), accuracy=0.8)
+        yield "inputs that augmentation makes hard: the clear ones have their labels", run(told_by_training(deep_odd=4), accuracy=0.8)
         yield "many classes upon each other", run(probe(relation=RELATED, suspects=suspects(odd=470, deep_odd=109, margin=0.47, count=105)))
         yield "a hard task, in validation too", run(by_a_rule(told=0.65), accuracy=0.8)
         yield "clear samples that agree with their labels", run(by_a_rule(deep_odd=4), accuracy=0.8)

@@ -11,6 +11,7 @@ import torch
 
 from observe.conftest import WatchScript
 from sickbay.observe.examples.columns import best_column
+from sickbay.observe.examples.copies import near_copies
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
@@ -310,3 +311,41 @@ def test_values_that_come_again_are_no_copies() -> None:
     y = before + (draws.random(2000) < 0.02)
     found = best_column(np.column_stack([draws.normal(size=(2000, 4)), before]), slice(0, 5), y, False)
     assert found is not None and found.on_a_line < 0.05
+
+
+def with_copies(rows: int, width: int, noise: float) -> np.ndarray:
+    """Each row four times, with a little noise, in no order."""
+    rows = RNG.normal(size=(rows, width))
+    return RNG.permutation(np.concatenate([rows + noise * RNG.normal(size=rows.shape) for _ in range(4)])).astype(np.float32)
+
+
+def test_near_copies_of_training_samples_are_found() -> None:
+    x = with_copies(500, 20, 0.1)
+    found = near_copies(x[:1500], None, x[1500:], "table")
+    assert found is not None and found.found > 0.9 * found.rows and found.by_chance < 0.01 and found.closer > 2
+
+
+@pytest.mark.parametrize("width", [5, 20])
+def test_samples_that_merely_lie_dense_are_no_copies(width: int) -> None:
+    x = RNG.normal(size=(2000, width)).astype(np.float32)
+    found = near_copies(x[:1500], None, x[1500:], "table")
+    assert found is not None and found.found < 0.05 * found.rows
+
+
+def test_copies_within_training_alone_are_nobodys_business() -> None:
+    found = near_copies(with_copies(400, 20, 0.1), None, RNG.normal(size=(300, 20)).astype(np.float32), "table")
+    assert found is not None and found.found < 0.05 * found.rows
+
+
+def test_the_few_samples_of_a_class_are_no_copies() -> None:
+    people, per = 60, 8
+    centres = RNG.normal(size=(people, 30))
+    y = RNG.permutation(np.repeat(np.arange(people), per))
+    x = (centres[y] + 0.1 * RNG.normal(size=(len(y), 30))).astype(np.float32)
+    found = near_copies(x[:360], y[:360], x[360:], "table")
+    assert found is not None and found.found == 0
+
+
+@pytest.mark.parametrize("x", [RNG.integers(0, 3, (400, 8)), np.column_stack([RNG.normal(size=(400, 3)), RNG.integers(0, 2, (400, 5))])])
+def test_categories_lie_on_a_grid_where_distances_jump_anyway(x: np.ndarray) -> None:
+    assert near_copies(x[:300].astype(np.float32), None, x[300:].astype(np.float32), "table") is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sickbay.facts import DataProbe, EvaluationData, FeatureScale
+from sickbay.facts import DataProbe, EvaluationData, FeatureScale, Filled
 from sickbay.nouns import Place
 
 ROWS = 20
@@ -85,6 +85,8 @@ def difference(data: EvaluationData) -> Difference | None:
     return replace(named, text=f"{text}; {named.text}") if named is not None else replace(SAME, text=text)
 
 
+OFTEN_FILLED, NEVER_FILLED = 0.2, 0.02
+"""Of the rows: texts of many lengths are filled up at one end; at the other end the same id stands in a few by chance."""
 SAME = Difference(
     "",
     "prepare validation data with the same function, and the same numbers, as training data",
@@ -119,7 +121,11 @@ def _one_scale(scale: FeatureScale) -> bool | None:
 
 
 def _padded_elsewhere(data: EvaluationData) -> Difference | None:
-    """Sequences of ids whose means by position fit when evaluation's are read backwards, and not as they are: filled up at the other end."""
+    """Sequences of ids that are filled up at the other end: rows end with what training's begin with; or (one length for all) their means by position fit
+    when evaluation's are read backwards, and not as they are."""
+    if (filled := data.filled) is not None and _other_end(filled):
+        begin, end = ("end", "beginning") if filled.train[0] < filled.train[1] else ("beginning", "end")
+        return replace(ONE_END, text=f"is filled up (with {filled.id}) at the {end} of the sequence, what was trained on at the {begin}")
     a, b = data.train, data.evaluation
     if a is None or b is None or not data.whole_numbers or len(data.shape) != 1 or min(a.rows, b.rows) < ROWS:
         return None
@@ -130,7 +136,15 @@ def _padded_elsewhere(data: EvaluationData) -> Difference | None:
     if backwards < FITS_BACKWARDS or as_it_is > -FITS_BACKWARDS / 2:
         return None
     text = "is filled up at the other end of the sequence than what was trained on: its ids by position fit training's when they are read backwards"
-    return Difference(text, "pad both at the same end", "loader = DataLoader(data, collate_fn=collate)  # one function for training and validation")
+    return replace(ONE_END, text=text)
+
+
+ONE_END = Difference("", "pad both at the same end", "loader = DataLoader(data, collate_fn=collate)  # one function for training and validation")
+
+
+def _other_end(filled: Filled) -> bool:
+    here, there = (0, 1) if filled.train[0] > filled.train[1] else (1, 0)
+    return min(filled.train[here], filled.evaluation[there]) > OFTEN_FILLED and max(filled.train[there], filled.evaluation[here]) < NEVER_FILLED
 
 
 def _moments(data: EvaluationData) -> Moments | None:

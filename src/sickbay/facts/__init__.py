@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
+from sickbay.facts.data import Batches, EvaluationData, FeatureScale, Filled, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, NearCopies, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
@@ -79,6 +79,7 @@ __all__ = [
     "EvaluationData",
     "Facts",
     "FeatureScale",
+    "Filled",
     "FirstInvalid",
     "FirstLoss",
     "Fragile",

@@ -155,6 +155,15 @@ class WordShift:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """Which share of the rows begins, and which ends, with what shorter ones are filled up with."""
+
+    id: int = 0
+    train: tuple[float, float] = (0.0, 0.0)
+    evaluation: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationData:
     """The samples that one evaluation showed the model, beside those that it was trained on."""
 
@@ -205,5 +214,6 @@ class EvaluationData:
     shape: tuple[int, ...] = ()
     """Of one sample."""
     words: WordShift | None = None
+    filled: Filled | None = None
     train: FeatureScale | None = None
     evaluation: FeatureScale | None = None

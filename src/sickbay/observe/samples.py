@@ -17,6 +17,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.batches import BatchWatch
 from sickbay.observe.features import Features
+from sickbay.observe.fillings import Filling, compared
 from sickbay.observe.keys import row_keys, some_columns
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
@@ -54,6 +55,7 @@ class Group:
     """Training rows that the model had met when each of these batches was evaluated."""
     features: Features = field(default_factory=Features)
     words: Words = field(default_factory=Words)
+    filling: Filling = field(default_factory=Filling)
     rows: int = 0
     passes: int = 0
     seen_at: int = -1
@@ -102,6 +104,7 @@ class Book:
         self.rows = 0
         self.features = Features()
         self.words = Words()
+        self.filling = Filling()
         self.groups: dict[Any, Group] = {}
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
@@ -110,7 +113,7 @@ class Book:
 
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
-        self.train, self.rows, self.features, self.words, self.groups = [], 0, Features(), Words(), {}
+        self.train, self.rows, self.features, self.words, self.filling, self.groups = [], 0, Features(), Words(), Filling(), {}
 
 
 class SampleWatch(Observer):
@@ -173,6 +176,7 @@ class SampleWatch(Observer):
             book.features.add_rows(x)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
             book.words.add(columns)
+            book.filling.add(x)
             book.shape = tuple(x.shape[1:])
 
     def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
@@ -200,6 +204,7 @@ class SampleWatch(Observer):
             group.features.add(columns)
             group.features.add_rows(x)
             group.words.add(columns)
+            group.filling.add(x)
 
     def _indices(self, size: int) -> Any:
         """The data set indices of the batch, where a loader drew them and all of it is evaluated at once."""
@@ -289,6 +294,7 @@ class SampleWatch(Observer):
             same_shape=book.shape == group.shape,
             shape=book.shape,
             words=shift(book.words, group.words),
+            filled=compared(book.filling, group.filling),
             train=trained,
             evaluation=group.features.fact(),
         )

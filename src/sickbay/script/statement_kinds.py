@@ -74,8 +74,8 @@ def one_of_several(statement: ast.stmt) -> bool:
 
 
 def column_of(statement: ast.stmt) -> set[str]:
-    """`labels = votes[:, 0]`, `labels = torch.tensor(votes[:, 0])`: what one column is taken of, under another name."""
-    value = statement.value if isinstance(statement, ast.Assign) else None
+    """`labels = votes[:, 0]`, `labels = torch.tensor(votes[:, 0])`, `return votes[:, 0]`: what one column is taken of, under another name."""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Return)) else None
     while isinstance(value, ast.Call) and called(value) in CONVERTING:
         owner = receiver(value)
         value = owner if isinstance(owner, (ast.Subscript, ast.Call)) else value.args[0] if value.args else None

@@ -18,7 +18,8 @@ from its inputs far better than training's do, by the same simple means and from
 
 - Classes that overlap, and outcomes that are uncertain by nature: disagreement fades where samples are clear.
 - A task that a smooth map does not grasp: few samples resemble anything clearly, and those agree with their labels.
-- Training inputs that are augmented, which are harder than validation's: training's samples must have come again number for number before the two are compared.
+- Training inputs that are augmented, which are harder than validation's: training's samples must have come again number for number before the two are compared; or training's
+  samples must tell far more of validation's labels than of each other's, while many of those that resemble one class most clearly have another label (hard samples are not clear).
 - A few odd labels: up to a few in a hundred are in most data sets (Northcutt, Athalye and Mueller 2021) and do little harm.
 
 ## Fix
@@ -105,8 +106,8 @@ def label_noise(record: Record, signs: Signs) -> Iterator[Evidence]:
         share=share,
         suspects=found.count,
     )
-    if cleaner is not None and probe.relation is not None:
-        yield strong(f"labels of validation samples are not like that: {told(cleaner, True)}; in training {told(probe.relation, True)}")
+    if cleaner is not None:
+        yield strong(f"labels of validation samples are not like that: {cleaner}")
     if found.indices:
         yield hint(f"the surest suspects: samples {listed([str(i) for i in found.indices], 12)}")
     elif found.pairs:
@@ -119,18 +120,20 @@ def _at_least(count: int, rows: int) -> float:
     return share - 2 * math.sqrt(max(share * (1 - share), 0.01) / rows)
 
 
-def _cleaner(probe: DataProbe) -> Relation | None:
-    """What an evaluation's samples tell of their own labels, if that is far more than training's tell of theirs."""
+def _cleaner(probe: DataProbe) -> str | None:
+    """How much better labels of an evaluation's samples are told than training's: by its own samples; or by training's, whose own labels they tell worse."""
     ours = probe.relation
-    if ours is None or probe.again < CAME_AGAIN * ours.rows:
+    if ours is None:
         return None
     for evaluation in probe.evaluations:
-        theirs = evaluation.relation
+        theirs, by_training = evaluation.relation, evaluation.renamed
         if theirs is None or theirs.rows > ours.rows:
             continue
-        error = math.sqrt(0.25 / ours.rows + 0.25 / theirs.rows)
-        if _beyond(theirs) - _beyond(ours) > max(CLEANER, ERRORS * error):
-            return theirs
+        enough = max(CLEANER, ERRORS * math.sqrt(0.25 / ours.rows + 0.25 / theirs.rows))
+        if probe.again >= CAME_AGAIN * ours.rows and _beyond(theirs) - _beyond(ours) > enough:
+            return f"{told(theirs, True)}; in training {told(ours, True)}"
+        if by_training is not None and by_training.right - by_training.within > enough:
+            return f"training's own samples tell {by_training.right:.0%} of them, and of training's labels {by_training.within:.0%}"
     return None
 
 

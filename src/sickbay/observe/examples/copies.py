@@ -57,7 +57,7 @@ def _on_a_grid(numbers: Array, kind: str) -> bool:
     """Whole numbers, or a table of which a good part are categories and counts."""
     several = np.array([len(np.unique(column)) for column in numbers.T]) if kind == TABLE else np.zeros(0)
     few = np.count_nonzero((several > 1) & (several < SELDOM_ALIKE * len(numbers)))
-    return bool((numbers == np.round(numbers)).all()) or few > MOST_FEW * np.count_nonzero(several > 1)
+    return bool((numbers == np.round(numbers)).all()) or bool(few > MOST_FEW * np.count_nonzero(several > 1))
 
 
 def _nearest(x: Array, others: Array) -> tuple[Array, Array]:
