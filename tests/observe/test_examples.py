@@ -16,7 +16,7 @@ from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
 from sickbay.observe.examples.reservoir import Reservoir
-from sickbay.observe.examples.rows import WIDTH, keys_of, numbers_of, table_of, tensors_of
+from sickbay.observe.examples.rows import WIDTH, keys_of, numbers_of, one_row_each, table_of, tensors_of
 from sickbay.observe.keys import scattered
 
 RNG = np.random.default_rng(0)
@@ -349,3 +349,11 @@ def test_the_few_samples_of_a_class_are_no_copies() -> None:
 @pytest.mark.parametrize("x", [RNG.integers(0, 3, (400, 8)), np.column_stack([RNG.normal(size=(400, 3)), RNG.integers(0, 2, (400, 5))])])
 def test_categories_lie_on_a_grid_where_distances_jump_anyway(x: np.ndarray) -> None:
     assert near_copies(x[:300].astype(np.float32), None, x[300:].astype(np.float32), "table") is None
+
+
+def test_ids_in_one_row_become_one_row_each() -> None:
+    ids, begins = torch.tensor([5, 6, 7, 8, 9]), torch.tensor([0, 2, 2])
+    (table,) = one_row_each((ids, begins))
+    assert table.tolist() == [[5, 6, 0], [0, 0, 0], [7, 8, 9]]
+    user, item = torch.tensor([3, 1, 2]), torch.tensor([0, 4, 1])
+    assert one_row_each((user, item)) == (user, item)

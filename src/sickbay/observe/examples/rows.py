@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from sickbay.observe.numbers import Array
 
 WIDTH = 256
 MOST_TENSORS = 4
+LONGEST = 512
+"""Ids of a sample that are looked at."""
 LINES = 64
 """Of a picture, that are at least looked at."""
 TABLE, SERIES, IMAGE, TOKENS = "table", "series", "image", "tokens"
@@ -33,6 +36,19 @@ def tensors_of(values: Iterable[Any], size: int, target: torch.Tensor | None = N
         elif isinstance(value, dict) and depth < 2:
             found += tensors_of(list(value.values())[:8], size, target, depth + 1)
     return found[:MOST_TENSORS]
+
+
+def one_row_each(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a model is given, with the ids of all samples in one row and the places where each begins (as `nn.EmbeddingBag` takes them) as one row per sample."""
+    rows = [v for v in values if isinstance(v, torch.Tensor) and v.dim() == 1 and v.dtype in (torch.int64, torch.int32) and v.is_cpu and v.numel()]
+    for ids, begins in permutations(rows[:3], 2):
+        ends = torch.cat([begins[1:], begins.new_tensor([len(ids)])])
+        lengths = ends - begins
+        if len(begins) > 1 and len(ids) > len(begins) and not int(begins[0]) and bool((lengths >= 0).all()):
+            at = torch.arange(min(int(lengths.max()), LONGEST))
+            table = torch.where(at < lengths[:, None], ids[(begins[:, None] + at).clamp_max(len(ids) - 1)], 0)
+            return (table, *(v for v in values if v is not ids and v is not begins))
+    return values
 
 
 def _plain(x: torch.Tensor, size: int) -> bool:

@@ -14,7 +14,7 @@ import torch
 
 from sickbay.observe.batches import BatchWatch
 from sickbay.observe.examples.book import MOST_INDICES, Book
-from sickbay.observe.examples.rows import tensors_of
+from sickbay.observe.examples.rows import one_row_each, tensors_of
 from sickbay.observe.examples.scores import ScoreBook
 from sickbay.observe.examples.structure import compared, entering
 from sickbay.observe.examples.study import studied
@@ -226,7 +226,8 @@ class ExampleWatch(Observer):
     # -- evaluation ---------------------------------------------------------------------------------------------
 
     def _evaluate(self, call: ForwardCall) -> None:
-        first = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor) and a.dim()), None)
+        given = _given(call)
+        first = next((a for a in given if isinstance(a, torch.Tensor) and a.dim()), None)
         if first is None or not first.is_cpu or not self.training:
             return
         key = (call.place_key, caller_of(3), next(iter(self.given), None))
@@ -239,7 +240,7 @@ class ExampleWatch(Observer):
         if book.seen_at != self.session.step:
             book.seen_at = self.session.step
             book.passes += 1
-        if book.passes <= PASSES and (tensors := tensors_of((*call.args, *call.kwargs.values()), len(first))):
+        if book.passes <= PASSES and (tensors := tensors_of(given, len(first))):
             self.evaluated = [*self.evaluated[-MOST_BATCHES:], (book, book.take(tensors, None, None))]
 
     def _judge(self, call: LossCall) -> None:
@@ -263,7 +264,7 @@ class ExampleWatch(Observer):
 
 
 def _given(call: ForwardCall) -> tuple[Any, ...]:
-    return (*call.args, *call.kwargs.values())
+    return one_row_each((*call.args, *call.kwargs.values()))
 
 
 def _part_of(data: Any) -> Array | None:
