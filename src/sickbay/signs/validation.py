@@ -21,6 +21,7 @@ FEW_EVALUATIONS = 3
 
 FLOOR = 0.25
 SHORT = 30
+WILD = 2.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def comparisons(record: Record) -> Iterator[Comparison]:
         if shift and not logged:
             continue
         own, other = _shifted(c, shift), _shifted(train, shift)
-        first, untrained = float(own.values[0]), _untrained(other) if logged else start(other).value
+        first, untrained = float(own.values[0]), _untrained(other) if logged else _before_learning(other)
         yield Comparison(
             own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift
         )
@@ -64,6 +65,13 @@ def comparisons(record: Record) -> Iterator[Comparison]:
 def _untrained(train: Curve) -> float:
     """Each of a log's first values may be the mean over an epoch, in which most is learned: of a short log the highest of them comes closest."""
     return float(np.max(train.values[:3])) if len(train) < SHORT else start(train).value
+
+
+def _before_learning(train: Curve) -> float:
+    """The first losses of a run that was watched step by step. Of one that learns in its very first steps these stand far above the level at its start; of one
+    that begins wildly too, and there they say nothing of what an untrained model of its kind scores."""
+    level = start(train).value
+    return min(max(level, float(np.median(train.values[:3]))), WILD * level) if level > 0 else level
 
 
 def _shift(train: Curve, validation: Curve) -> float:

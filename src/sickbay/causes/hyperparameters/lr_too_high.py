@@ -10,7 +10,7 @@ far in the first steps that units die and nothing can be learned afterwards.
 The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
 loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
-weights, which grew severalfold, and validation swings from one evaluation to the next to the end. A trial with a tenth of the rate decides.
+weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again. A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
 
@@ -65,6 +65,8 @@ REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
 RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 """Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
+STRETCHES, LONG, ERRORS = 12, 240, 5.0
+"""...or training, in the mean over twelve stretches of at least fifteen steps, rises as much, by five standard errors, and stays above."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -182,7 +184,27 @@ def _restless(record: Record, signs: Signs) -> str:
                 f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large; since then validation loss, "
                 f"always on the same samples, swings by {swing:.2g} around {middle:.3g} from one evaluation to the next and does not fall"
             )
+    for c, _ in judged_losses(record):
+        if (wandered := _wandered(c)) is not None:
+            return (
+                f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large; the loss, "
+                f"in the mean over {len(c) // (STRETCHES + STRETCHES // 3)} steps, has been at {wandered[0]:.3g}, has gone up to {wandered[1]:.3g} since and not come back"
+            )
     return ""
+
+
+def _wandered(c: Curve) -> tuple[float, float] | None:
+    """The lowest stretch of the run's last three quarters, and the highest after it, where the loss has clearly gone up and not come back."""
+    if len(c) < LONG or c.nonfinite:
+        return None
+    parts = np.array_split(c.values[len(c) // 4 :], STRETCHES)
+    level = np.array([p.mean() for p in parts])
+    error = np.array([p.std() / np.sqrt(len(p)) for p in parts])
+    low = int(np.argmin(level[:-2]))
+    high = low + int(np.argmax(level[low:]))
+    sure = ERRORS * float(np.hypot(error[low], error[high]))
+    clear = level[low] > 0 and level[high] - level[low] > max(RESTLESS * level[low], sure) and level[-2:].min() > level[low] + error[low]
+    return (float(level[low]), float(level[high])) if clear else None
 
 
 def _swing(c: Curve) -> tuple[float, float]:
