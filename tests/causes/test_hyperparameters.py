@@ -199,6 +199,15 @@ def few(validation: tuple[float, ...] = NAMES, distinct: int = 1485, steps: int 
     return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=2970, train_distinct=distinct)], **model_facts(*LAYERS))
 
 
+def hardly_begun(validation: tuple[float, ...] = (125.8, 120.3, 117.4), last: float = 118.0, right: float = 0.5) -> Record:
+    """Seventy steps in three epochs of a loss that has a floor of its own, so that shares of it say little."""
+    t = np.linspace(0, 1, 72)
+    losses = last - 4 + 60 * np.exp(-3 * t) + np.random.default_rng(0).standard_normal(72)
+    at = np.linspace(24, 72, len(validation)).astype(int)
+    series = {"loss/train": losses, "loss/eval": (at, np.array(validation)), "accuracy/eval": (at, np.full(len(at), right)), "lr": np.full(72, 0.003)}
+    return make_record(series=series, run=Run(steps=72, backwards=72, epochs=3, exit=0, finished=True), **model_facts(*LAYERS))
+
+
 STOPS = LOOP.replace("for epoch in range(10):", "for epoch in range(40):\n    if stopper(validate(model)):\n        break")
 
 
@@ -222,6 +231,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield evaluated_often((2.76, 2.22, 1.62, 1.20, 0.95, 0.79, 0.66, 0.55, 0.47, 0.41, 0.36), epochs=1)
         yield by_hand()
         yield few()
+        yield hardly_begun()
         yield stops()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -243,6 +253,9 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "few evaluations, the last wins little", few((2.33, 1.68, 1.25, 1.18))
         yield "few evaluations of many passes", few(distinct=300)
         yield "few evaluations of a longer run", few(steps=200)
+        yield "few steps, validation levels off", hardly_begun((125.8, 119.0, 118.2))
+        yield "few steps, validation rises again", hardly_begun((125.8, 117.4, 118.0))
+        yield "few steps, which were enough", hardly_begun(right=0.97)
         yield "by hand, many passes", by_hand(distinct=256)
         yield "by hand, validation has slowed down", by_hand((0.95, 0.79))
         yield "by hand, most of it is learned", by_hand((0.9, 0.5), last=0.5)

@@ -393,6 +393,7 @@ def test_a_series_of_numbers(script: WatchScript) -> None:
 
 def test_how_a_target_is_made_from_the_input() -> None:
     rows = torch.randint(0, 50, (4, 12))
+    series = torch.randn(6, 1, 20)
     for x, y, expected in (
         (rows[:, :-1], rows[:, 1:], (1, 1)),
         (rows[:, :-1], rows[:, 1:].flatten(), (1, 1)),
@@ -400,6 +401,8 @@ def test_how_a_target_is_made_from_the_input() -> None:
         (rows, rows, (1, 0)),
         (rows[:, :-2], rows[:, 2:], (1, 2)),
         (rows, rows[:, 1:], (1, 1)),
+        (series[:, :, :-1], series[:, :, 1:], (2, 1)),
+        (series[:, :, :-1], series[:, 0, 1:], (2, 1)),
     ):
         shift = shift_of(x, y)
         assert shift is not None and (shift.dimension, shift.ahead) == expected

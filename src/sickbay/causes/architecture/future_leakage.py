@@ -66,7 +66,8 @@ FEW = 0.2
     explains={"overfitting", "val-rising", "train-val-gap", "val-flat-from-start"},
 )
 def future_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
-    for leak in record.facts.probes.leaks:
+    leaks = {(leak.model, leak.op, leak.place, leak.ahead): leak for leak in reversed(record.facts.probes.leaks)}  # the first of each kind
+    for leak in reversed(leaks.values()):
         place = _place(record, leak)
         same = "the input at the same position" if leak.ahead == 0 else f"the input {leak.ahead} position{'s' if leak.ahead > 1 else ''} later"
         yield proof(

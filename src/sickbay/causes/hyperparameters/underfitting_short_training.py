@@ -14,7 +14,7 @@ rate was not brought down (a schedule that has ended has ended on purpose) and t
 
 A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it; or if validation, which has less noise than
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
-the falls shrink so slowly that as many evaluations again would win a fifth).
+the falls shrink so slowly that as many evaluations again would win a fifth). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
@@ -77,6 +77,9 @@ LAST_PASS, LEFT = 0.7, 0.2
 FEWEST, LAST_SEEN, AT_LAST, IN_LAST_QUARTER, AHEAD = 3, 0.8, 0.1, 0.08, 0.22
 """...of three or four evaluations, all in logarithms: the last one is a tenth below the one before, training loses 8 % in its last quarter, and if the falls go on to shrink as they did, as many
 evaluations again win 0.22, a fifth of the loss. The last one comes after eight tenths of the run: what is evaluated every so many steps seldom ends with it."""
+HARDLY_BEGUN, BEGUN_PASSES, BEGUN_ERRORS, SLOWS_TO, LAST_WINS, SOLVED = 100, 3, 4.0, 0.4, 0.02, 0.9
+"""Of a run of at most a hundred steps and three passes, which answers less than nine tenths right: the last of three evaluations and more still wins 2 % of the loss and four tenths of what the one before
+won, and training is lower in its last third than in the one before, beyond its noise."""
 TO_THE_END = 0.5
 """...and the last evaluation still wins half of what those of the second half do on average."""
 FALLS = 0.9
@@ -93,6 +96,8 @@ OTHERWISE = (
     "val-flat-from-start",
     "small-gradients",
 )
+AT_FIRST = ("update-ratio-high",)
+"""...which the first dozens of steps of any run may show, and more there are not in the shortest."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,15 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
     if (stopped := left_early(record)) is not None and not run.shortened and not signs.has(*OTHERWISE) and not _schedule_ended(record):
         yield stopped
         return
-    if not (run.steps <= SHORT_STEPS or few_passes) or run.shortened or signs.has(*OTHERWISE) or mostly_loaded(record) or _schedule_ended(record):
+    begun = (
+        run.steps <= HARDLY_BEGUN
+        and 0 < passes(record) <= BEGUN_PASSES
+        and record.facts.log is None
+        and not signs.has(*(s for s in OTHERWISE if s not in AT_FIRST))
+    )
+    if not (run.steps <= SHORT_STEPS or few_passes) or run.shortened or mostly_loaded(record) or _schedule_ended(record):
+        return
+    if signs.has(*OTHERWISE) and not begun:
         return
     for c, _ in judged_losses(record):
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
@@ -133,6 +146,8 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
                 found, what = by_last_evaluation(record, start(c).value)
             if found is None and run.steps <= SHORT_STEPS:
                 found, what = by_few_evaluations(record, c)
+        if found is None and begun and fell(c):
+            found, what = hardly_begun(record, c)
         if found is None or _validation_stands(record):
             continue
         say = strong if record.facts.log is None else hint
@@ -227,6 +242,24 @@ def by_few_evaluations(record: Record, train: Curve) -> tuple[Outlook | None, st
             last = float(c.values[-1])
             gain, low, high = (last * (1 - math.exp(-x)) for x in (ahead, ahead / 2, 1.5 * ahead))
             return Outlook(last, gain, low, high), f"validation loss fell from {c.values[0]:.3g}"
+    return None, ""
+
+
+def hardly_begun(record: Record, train: Curve) -> tuple[Outlook | None, str]:
+    """The same of a run of a few dozen steps: whatever it trains, it has not been given its time while validation and training fall to the end."""
+    before, last_third = np.array_split(train.values, 3)[1:]
+    falling, error = float(before.mean() - last_third.mean()), train.noise * math.sqrt(2 / max(len(last_third), 1))
+    known = [float(s.values[-1]) for s in record.series_like("accuracy/eval") if len(s)]
+    if falling < BEGUN_ERRORS * error or max(known, default=0.0) > SOLVED:
+        return None, ""
+    for c in (curve(s) for s in record.series_like("loss/eval")):
+        falls = -np.diff(c.values)
+        if len(c) < FEWEST or c.nonfinite or c.steps[-1] < LAST_SEEN * record.facts.run.steps or np.any(falls <= 0):
+            continue
+        last, shrink = float(c.values[-1]), min(1.0, float(falls[-1] / falls[-2]))
+        if shrink > SLOWS_TO and falls[-1] > LAST_WINS * abs(last):
+            gain = float(falls[-1]) * sum(shrink**k for k in range(1, len(c) + 1))
+            return Outlook(last, gain, gain / 2, 1.5 * gain), f"validation loss fell from {c.values[0]:.3g}"
     return None, ""
 
 

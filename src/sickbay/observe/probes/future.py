@@ -49,7 +49,7 @@ def shift_of(x: torch.Tensor, target: torch.Tensor, ignored: int = IGNORED) -> S
     """How the target is made from the input, if it is the input itself or its future, to the last bit."""
     if x.is_floating_point() != target.is_floating_point() or x.dim() not in (2, 3) or target.dtype != x.dtype:
         return None
-    for dimension in (1, 0):
+    for dimension in (1, 2, 0) if x.dim() == 3 else (1, 0):  # (batch, time, features), (batch, channels, time), (time, batch, features)
         length = x.shape[dimension]
         columns = _by_column(x, dimension)
         wanted = _like(target, x, dimension)
@@ -69,14 +69,20 @@ def _by_column(x: torch.Tensor, dimension: int) -> torch.Tensor:
 
 def _like(target: torch.Tensor, x: torch.Tensor, dimension: int) -> torch.Tensor | None:
     """The first column of the target as (rows, positions), whatever shape it was given to the loss in."""
-    rows, length = x.shape[1 - dimension], x.shape[dimension]
-    if target.dim() == 3 and target.shape[1 - dimension] == rows:
+    rows, length = x.shape[_rows(dimension)], x.shape[dimension]
+    if target.dim() == 3 and target.shape[_rows(dimension)] == rows:
         return target.movedim(dimension, 1)[:, :, 0]
-    if target.dim() == 2 and target.shape[1 - dimension] == rows and length - FURTHEST <= target.shape[dimension] <= length:
-        return target.movedim(dimension, 1)
+    at = min(dimension, 1)
+    if target.dim() == 2 and target.shape[1 - at] == rows and length - FURTHEST <= target.shape[at] <= length:
+        return target.movedim(at, 1)
     if target.dim() == 1 and target.numel() % rows == 0 and length - FURTHEST <= target.numel() // rows <= length:
-        return target.reshape(rows, -1) if dimension == 1 else target.reshape(-1, rows).movedim(0, 1)
+        return target.reshape(rows, -1) if dimension else target.reshape(-1, rows).movedim(0, 1)
     return None
+
+
+def _rows(dimension: int) -> int:
+    """Where the sequences of a batch are counted, if their positions are along `dimension`."""
+    return 0 if dimension else 1
 
 
 def _matches(columns: torch.Tensor, wanted: torch.Tensor, ahead: int, ignored: int) -> int:
@@ -130,18 +136,18 @@ def _copies(by_position: torch.Tensor, s: int) -> bool:
 def _predictions(rerun: Rerun, index: int, other: torch.Tensor | None, shift: Shift) -> torch.Tensor | None:
     """The prediction as (rows, positions, scores)."""
     x = rerun.inputs[index]
-    rows, length = x.shape[1 - shift.dimension], x.shape[shift.dimension]
+    rows, length = x.shape[_rows(shift.dimension)], x.shape[shift.dimension]
     found, _ = rerun.run(index, other)
     if found is None:
         return None
     for positions in (length, shift.length):
-        if found.dim() >= 3 and (found.shape[1 - shift.dimension], found.shape[shift.dimension]) == (rows, positions):
+        if found.dim() >= 3 and (found.shape[_rows(shift.dimension)], found.shape[shift.dimension]) == (rows, positions):
             return found.movedim(shift.dimension, 1).flatten(2)
-        if found.dim() == 3 and shift.dimension == 1 and (found.shape[0], found.shape[2]) == (rows, positions):
-            return found.movedim(2, 1)  # (batch, classes, positions), as cross_entropy wants it
+        if found.dim() == 3 and shift.dimension and (found.shape[0], found.shape[3 - shift.dimension]) == (rows, positions):
+            return found.movedim(3 - shift.dimension, 1)  # (batch, classes, positions), as cross_entropy wants it
         if found.dim() == 2 and found.shape[0] == rows * positions:
-            return found.reshape(rows, positions, -1) if shift.dimension == 1 else found.reshape(positions, rows, -1).movedim(0, 1)
-        if found.dim() == 2 and found.shape == (rows, positions) and shift.dimension == 1:
+            return found.reshape(rows, positions, -1) if shift.dimension else found.reshape(positions, rows, -1).movedim(0, 1)
+        if found.dim() == 2 and found.shape == (rows, positions) and shift.dimension:
             return found.unsqueeze(2)
     return None
 
