@@ -19,6 +19,17 @@ def held(record: Record) -> list[Parameter]:
     return [p for p in record.facts.parameters if p.trainable and p.optimizer is not None]
 
 
+def unused(record: Record) -> list[Parameter]:
+    """Held by an optimizer and never reached by a loss. What lies behind a detach or no_grad is another illness (detached-graph)."""
+    cut = {name for loss in record.facts.losses for c in loss.cuts for name in c.parameters}
+    followed = any(loss.graph_reads for loss in record.facts.losses)
+    return [
+        p
+        for p in held(record)
+        if p.in_model and p.reached is False and not p.loaded and p.moved is not True and p.name not in cut and (followed or not p.called)
+    ]
+
+
 def mostly_loaded(record: Record) -> bool:
     """Whether most of what is trained began from a checkpoint (fine-tuning): small steps and a flat loss are then normal."""
     trained = held(record)

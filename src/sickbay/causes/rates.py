@@ -10,7 +10,7 @@ from sickbay.facts import Optimizer
 from sickbay.nouns import Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.by_hand import updated_at
-from sickbay.script.fixing import mend, number, sources
+from sickbay.script.fixing import Source, mend, number, sources
 from sickbay.script.naming import constructor, learning_rate
 
 
@@ -46,9 +46,9 @@ def rate_place(record: Record) -> Place | None:
 
 
 def rate_set_at(record: Record) -> Place | None:
-    """The line on which the script itself sets a rate (`group["lr"] = ...`), if there is just one."""
+    """The line on which the script itself sets a rate (`group["lr"] = ...`), if there is just one; the one that works it out, where it only hands it on."""
     found = [
-        source.place(node.lineno)
+        source.place(_worked_out(source, node).lineno)
         for source in sources(record)
         for node in ast.walk(source.tree)
         if isinstance(node, (ast.Assign, ast.AugAssign))
@@ -56,6 +56,17 @@ def rate_set_at(record: Record) -> Place | None:
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr"
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _worked_out(source: Source, setting: ast.Assign | ast.AugAssign) -> ast.stmt:
+    """`lr = base * 0.1 ** (epoch // 3)`, before `group["lr"] = lr` in the same function."""
+    name = setting.value.id if isinstance(setting, ast.Assign) and isinstance(setting.value, ast.Name) else ""
+    made = [
+        s
+        for s in ast.walk(source.function(setting))
+        if isinstance(s, ast.Assign) and s.lineno < setting.lineno and [ast.unparse(t) for t in s.targets] == [name]
+    ]
+    return made[0] if len(made) == 1 and source.function(made[0]) is source.function(setting) else setting
 
 
 def scaled(record: Record, factor: float, why: str) -> Fix:

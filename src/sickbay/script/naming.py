@@ -7,7 +7,8 @@ import ast
 from sickbay.facts import Optimizer
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import Source, called, is_number, keyword, receiver, source_at
+from sickbay.script.bindings import argument, parameters
+from sickbay.script.fixing import Function, Source, called, is_number, keyword, receiver, source_at
 
 
 def optimizer_name(record: Record, optimizer: Optimizer) -> str:
@@ -88,9 +89,24 @@ def learning_rate(source: Source, call: ast.Call) -> tuple[ast.Constant | None, 
     if is_number(value):
         return value, source.segment(value)
     text = source.segment(value)
+    if (passed := _passed(source, value)) is not None:
+        return passed, text
     key = value.slice if isinstance(value, ast.Subscript) else None  # config["lr"]
     found = named_numbers(source, str(key.value) if isinstance(key, ast.Constant) else text.rpartition(".")[2])
     return (found[0] if len(found) == 1 else None), text
+
+
+def _passed(source: Source, value: ast.expr) -> ast.Constant | None:
+    """`Trainer(net, lr=0.01)`: what the only call of the function or class around gives to the parameter of this name."""
+    function = source.function(value)
+    if not isinstance(value, ast.Name) or not isinstance(function, Function) or value.id not in parameters(function):
+        return None
+    owner = source.parents.get(function)
+    method = isinstance(owner, ast.ClassDef)
+    name = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
+    given = [argument(call, function, value.id, method) for call in source.calls(name)]
+    one = given[0] if len(given) == 1 else None
+    return one[0] if one is not None and is_number(one[0]) else None
 
 
 def named_numbers(source: Source, name: str) -> list[ast.Constant]:

@@ -71,6 +71,9 @@ def dead_relu(record: Record, signs: Signs) -> Iterator[Evidence]:
     if worst.numbers["share"] >= NEARLY_ALL and silent:
         yield from_sign("strong", worst, place)
         yield strong(f"{silent} weight matrices get a gradient of exactly zero: nothing passes the dead layer", weights=silent)
+    elif trouble is not None and worst.numbers["share"] < NEARLY_ALL and signs.has("update-ratio-low"):
+        yield from_sign("hint", worst, place)
+        yield against("the steps are far too small to have killed units: what keeps them small comes first")
     elif trouble is not None:
         yield from_sign("strong", worst, place)
         yield hint(trouble.text, steps=trouble.steps)

@@ -31,7 +31,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import listed, located, strong
-from sickbay.causes.parameters import held, size
+from sickbay.causes.parameters import held, size, unused
 from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
 from sickbay.nouns import Evidence, Fix, Place
@@ -56,41 +56,30 @@ LOST = ("chance-level", "flat-loss")
     explains={"early-plateau", "chance-level", "flat-loss", "slow-descent"},
 )
 def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
-    unused = _unused(record)
-    lost = bool(unused) and signs.has(*LOST) and not signs.has("update-ratio-low", "update-ratio-high") and not any(p.called for p in unused)
-    if unused and (size(unused) > SHARE * size(held(record)) or lost) and record.facts.run.steps >= MINIMUM_STEPS:
-        layers = list(dict.fromkeys(p.layer or p.name for p in unused))
+    idle = unused(record)
+    lost = bool(idle) and signs.has(*LOST) and not signs.has("update-ratio-low", "update-ratio-high") and not any(p.called for p in idle)
+    if idle and (size(idle) > SHARE * size(held(record)) or lost) and record.facts.run.steps >= MINIMUM_STEPS:
+        layers = list(dict.fromkeys(p.layer or p.name for p in idle))
         how = (
             f"took part in none of {record.facts.run.forwards:,} forward passes"
-            if not any(p.called for p in unused)
+            if not any(p.called for p in idle)
             else "are computed, but nothing of their result reaches the loss, and they never changed"
         )
         yield strong(
-            f"{listed(layers)} ({size(unused):,} of {size(held(record)):,} trained values) {how}",
-            _overwritten(record, unused)
-            or _left_out(record, unused)
-            or (passed_over(record, unused[0].name) if not any(p.called for p in unused) else None)
-            or next((w.built_at for p in unused for w in record.facts.weights if w.name == p.name), None),
-            parameters=len(unused),
-            values=size(unused),
+            f"{listed(layers)} ({size(idle):,} of {size(held(record)):,} trained values) {how}",
+            _overwritten(record, idle)
+            or _left_out(record, idle)
+            or (passed_over(record, idle[0].name) if not any(p.called for p in idle) else None)
+            or next((w.built_at for p in idle for w in record.facts.weights if w.name == p.name), None),
+            parameters=len(idle),
+            values=size(idle),
         )
 
 
-def _unused(record: Record) -> list[Parameter]:
-    # What lies behind a detach or no_grad is another illness: detached-graph.
-    cut = {name for loss in record.facts.losses for c in loss.cuts for name in c.parameters}
-    followed = any(loss.graph_reads for loss in record.facts.losses)
-    return [
-        p
-        for p in held(record)
-        if p.in_model and p.reached is False and not p.loaded and p.moved is not True and p.name not in cut and (followed or not p.called)
-    ]
-
-
 @guess
-def _overwritten(record: Record, unused: Sequence[Parameter]) -> Place | None:
+def _overwritten(record: Record, idle: Sequence[Parameter]) -> Place | None:
     """`for block in self.blocks: h = block(x)`: each is given the same, and only the last one's result is kept."""
-    if not all(p.called for p in unused):
+    if not all(p.called for p in idle):
         return None
     found = [
         source.place(s.lineno)
@@ -104,11 +93,11 @@ def _overwritten(record: Record, unused: Sequence[Parameter]) -> Place | None:
 
 
 @guess
-def _left_out(record: Record, unused: Sequence[Parameter]) -> Place | None:
+def _left_out(record: Record, idle: Sequence[Parameter]) -> Place | None:
     """`found = self.attention(h)`, and nobody reads `found`: the line that goes on without it, from something else that was worked out."""
-    if not all(p.called for p in unused):
+    if not all(p.called for p in idle):
         return None
-    layers = {part for p in unused for part in p.layer.split(".")}
+    layers = {part for p in idle for part in p.layer.split(".")}
     found = [
         (source, function, s)
         for source in sources(record)
@@ -149,12 +138,12 @@ def _replaces(loop: ast.For, statement: ast.Assign) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    unused = _unused(record)
-    layers = list(dict.fromkeys(p.layer or p.name for p in unused))
-    if _overwritten(record, unused) is not None:
+    idle = unused(record)
+    layers = list(dict.fromkeys(p.layer or p.name for p in idle))
+    if _overwritten(record, idle) is not None:
         return Fix("give each block what the one before gave: as it is, only the last one's result is kept", "x = block(x)", "advice")
-    if all(p.called for p in unused):
-        if (place := _left_out(record, unused)) is not None:
+    if all(p.called for p in idle):
+        if (place := _left_out(record, idle)) is not None:
             return Fix(f"use what {listed(layers)} give{located(place)}, or delete what is not needed", "", "advice")
         return Fix(f"use what {listed(layers)} give, or delete what is not needed", "", "advice")
     return Fix(f"call {listed(layers)} in forward, or delete what is not needed", "", "advice")

@@ -37,6 +37,7 @@ from dataclasses import replace
 
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
+from sickbay.causes.parameters import unused
 from sickbay.causes.registry import cause
 from sickbay.facts import DataProbe, Offset, Relation
 from sickbay.nouns import Evidence, Fix
@@ -122,13 +123,15 @@ def _unrelated(record: Record, probe: DataProbe, relation: Relation, signs: Sign
             "the model learns its training samples by heart and knows nothing of others" if by_heart else "the model does not learn them either"
         )
         if not by_heart and probe.kind != "table":
-            yield from _otherwise_ill(signs)
+            yield from _otherwise_ill(record, signs)
     elif stuck and probe.kind == "table":
         yield hint(text, probe.place, score=relation.score, chance=relation.chance)
 
 
-def _otherwise_ill(signs: Signs) -> Iterator[Evidence]:
+def _otherwise_ill(record: Record, signs: Signs) -> Iterator[Evidence]:
     """Simple means may fail on images, series and texts where a model would not: if it shows why it fails, that comes first."""
+    if idle := [p for p in unused(record) if not p.called]:
+        yield against(f"the model may not learn for another reason: {idle[0].layer or idle[0].name} was built for it and is never called")
     for sign in signs.named(
         "small-gradients", "dead-units", "saturated-units", "update-ratio-low", "update-ratio-high", "oscillating-loss", "diverging-loss"
     )[:1]:
