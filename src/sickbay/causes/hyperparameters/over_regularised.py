@@ -72,6 +72,8 @@ RATE = 0.7
 EXTREME = 0.85
 BETTER = 0.8
 """Loss in eval mode against training loss: dropout costs a fifth and more."""
+WON_MORE = 1.25
+"""...or of what was won since the first step: a loss with a floor of its own (tags, pixels, texts) hardly falls to four fifths of another."""
 SHRUNK = 0.5
 """Size of the typical layer's weights against their first: see above."""
 NEVER_SO_SMALL, LEARNED, LOST = 0.8, 0.8, 1.3
@@ -95,7 +97,7 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     why="Dropout, weight decay or a penalty takes away more than training can put in, so the model cannot even fit its training data.",
     explains={
         "early-plateau", "slow-descent", "flat-loss", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "under-capacity", "dead-units",
-        "oscillating-loss", "val-below-train", "underfitting-short-training",
+        "oscillating-loss", "val-below-train", "underfitting-short-training", "class-imbalance", "majority-class-predictor",
     },
     cure="no-regularisation",
 )  # fmt: skip
@@ -134,7 +136,8 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
         return
     most = max(p for _, p in high)
     off = _evaluated(record)
-    better = off is not None and not modes.evaluation_in_train and off < BETTER * end(c).value
+    first, last = start(c).value, end(c).value
+    better = off is not None and not modes.evaluation_in_train and (off < BETTER * last or first - off > WON_MORE * (first - last) > 0)
     if not better and most < EXTREME:
         return
     told = f", and with dropout off the same model has a loss of {off:.3g} instead of {end(c).value:.3g}" if better and off is not None else ""
