@@ -443,3 +443,14 @@ def test_a_process_that_was_killed_is_not_called_healthy() -> None:
         d = diagnose(make_record(run=Run(steps=200, backwards=200, exit=signal, finished=finished), **held))
         assert d.verdict == verdict, signal
         assert verdict == "healthy" or f"ended by {signal} after 200 steps" in d.reason
+
+
+def test_the_void_of_a_mask_is_left_out_and_not_given_an_output() -> None:
+    record = label((255.0,), highest=255.0)
+    made = SOURCE.replace("F.cross_entropy(model(x), y)", "criterion(model(x), y)") + "criterion = nn.CrossEntropyLoss()\n"
+    crash = record.facts.crash
+    assert crash is not None
+    found = make_record(run=record.facts.run, crash=replace(crash, call="criterion(model(x), y)"), sources={"train.py": made})
+    s = assert_suspects(found, "invalid-label")
+    assert added(s.fix.diff) == ["criterion = nn.CrossEntropyLoss(ignore_index=255)"]
+    assert s.place is not None and s.place.text == "criterion = nn.CrossEntropyLoss()"

@@ -32,6 +32,7 @@ Make the labels 0..C-1, or give the model as many outputs (the embedding as many
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.crashes import argument, built_calls, calls_at, changed_number, crash_of, died_of, failing_call, number_place, says
@@ -40,7 +41,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import BadIndices, Crash, Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import mend
+from sickbay.script.fixing import Source, keyword, mend, sources
 from sickbay.script.loss_call import yes_and_no_otherwise
 from sickbay.script.prepared import made_alone, of_head
 from sickbay.signs import Signs
@@ -63,6 +64,7 @@ MESSAGES = (
 INDICES = (r"index out of range in self", r"index (-?\d+) is out of bounds for dimension \d+ with size (\d+)")
 """What torch says of all indices: a finding only where the indices themselves were seen to be out of range."""
 OUTPUTS = {"Conv1d": "out_channels", "Conv2d": "out_channels", "Conv3d": "out_channels"}
+VOID = (-1, 255)
 NOUNS = {"embedding": "token", "gather": "index", "index": "index", "scatter_": "index", "scatter": "index", "index_select": "index"}
 
 
@@ -158,12 +160,26 @@ def _too_few(bad: BadIndices | None) -> bool:
 def _place(record: Record, crash: Crash) -> Place | None:
     """A layer with too few rows or outputs is mended where their number is written; anything else where it was refused."""
     bad = crash.indices
+    if bad is not None and _void(bad) is not None and (loss := _loss_made(record)) is not None:
+        return loss[0].place(loss[1].lineno)
     if bad is None or not _too_few(bad) or _from_one(bad):
         return crash.place
     if bad.function == "embedding":
         return number_place(built_calls(record, crash), 0, "num_embeddings", bad.allowed) or crash.place
     calls = calls_at(record, bad.outputs_at, bad.outputs_kind)
     return number_place(calls, 1, OUTPUTS.get(bad.outputs_kind, "out_features"), bad.allowed) or crash.place
+
+
+def _void(bad: BadIndices) -> int | None:
+    """What stands for “no label” by custom (-1; 255 in masks that are stored as bytes), where nothing else is out of range."""
+    marks = [int(v) for v in bad.values if v in VOID]
+    return marks[0] if bad.function in ("cross_entropy", "nll_loss") and len(marks) == len(bad.values) == 1 else None
+
+
+def _loss_made(record: Record) -> tuple[Source, ast.Call] | None:
+    """The only loss of this kind that the script makes as an object."""
+    found = [(source, call) for source in sources(record) for call in source.calls("CrossEntropyLoss", "NLLLoss")]
+    return found[0] if len(found) == 1 and keyword(found[0][1], "ignore_index") is None else None
 
 
 def _from_one(bad: BadIndices) -> bool:
@@ -195,8 +211,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return _target(record, crash, "give class indices as int64", "{0}.long()", name)
     if bad is not None and _from_one(bad):
         return _target(record, crash, f"the labels count from 1 (1 to {bad.allowed}): subtract 1", "{0} - 1", name)
-    if bad is not None and bad.values == (-1.0,) and bad.function in ("cross_entropy", "nll_loss"):
-        return _ignore(record, crash, name)
+    if bad is not None and (mark := _void(bad)) is not None:
+        return _ignore(record, crash, mark)
     if bad is not None and _too_few(bad):
         return _more_outputs(record, bad)
     snippet = "y = y - y.min()  # labels that start at 1\nassert 0 <= y.min() and y.max() < n_classes"
@@ -215,14 +231,16 @@ def _target(record: Record, crash: Crash, text: str, form: str, name: str) -> Fi
     return mend(text, diff, f"{name} = {form.format(name)}", "consent")
 
 
-def _ignore(record: Record, crash: Crash, name: str) -> Fix:
-    found = failing_call(record, crash)
+def _ignore(record: Record, crash: Crash, mark: int) -> Fix:
+    found, made = failing_call(record, crash), _loss_made(record)
     diff = ""
     if found is not None and found[1].args and found[1].keywords == [] and crash.call.startswith(("F.", "torch.", "nn.functional")):
         source, call = found
-        diff = source.diff(source.giving(call, "ignore_index", "-1"))
-    text = "if -1 stands for “no label”, tell the loss to leave it out (otherwise give those samples a class)"
-    return mend(text, diff, "nn.CrossEntropyLoss(ignore_index=-1)", "consent")
+        diff = source.diff(source.giving(call, "ignore_index", str(mark)))
+    elif made is not None:
+        diff = made[0].diff(made[0].giving(made[1], "ignore_index", str(mark)))
+    text = f"if {mark} stands for “no label”, tell the loss to leave it out (otherwise give those samples a class)"
+    return mend(text, diff, f"nn.CrossEntropyLoss(ignore_index={mark})", "consent")
 
 
 def _more_rows(record: Record, crash: Crash, bad: BadIndices) -> Fix:
