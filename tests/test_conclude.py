@@ -219,6 +219,18 @@ def test_backward_without_optimizer_is_not_training() -> None:
     assert d.verdict == "untrained" and "12 times" in d.reason
 
 
+@pytest.mark.parametrize(("exit", "words"), [(1, "exit code 1"), ("SIGSEGV", "SIGSEGV")])
+def test_a_script_that_broke_before_it_trained_is_not_told_that_it_never_called_a_model(exit: int | str, words: str) -> None:
+    d = diagnose(make_record(run=Run(script="train.py", exit=exit)))
+    assert (d.verdict, d.reason) == ("undecided", f"the script ended with {words} before any training was seen")
+
+
+@pytest.mark.parametrize("message", ["ValueError: too many values to unpack", "somewhere.deep.ValueError: too many values to unpack"])
+def test_the_kind_of_an_exception_is_told_once(message: str) -> None:
+    d = diagnose(make_record(run=Run(script="train.py", exit=1), crash=Crash("ValueError", message, Place("train.py", 3), 0)))
+    assert d.reason == "the script stopped with ValueError at train.py:3 before its first training step: too many values to unpack"
+
+
 def test_manual_updates_are_training() -> None:
     run = Run(steps=200, backwards=200, forwards=200, manual_updates=True, exit=0, finished=True)
     assert diagnose(make_record(series={"loss/train": falling(1.1, 0.1, 200)}, run=run)).verdict == "healthy"
