@@ -227,7 +227,7 @@ def test_a_script_that_broke_before_it_trained_is_not_told_that_it_never_called_
 
 @pytest.mark.parametrize("message", ["ValueError: too many values to unpack", "somewhere.deep.ValueError: too many values to unpack"])
 def test_the_kind_of_an_exception_is_told_once(message: str) -> None:
-    d = diagnose(make_record(run=Run(script="train.py", exit=1), crash=Crash("ValueError", message, Place("train.py", 3), 0)))
+    d = diagnose(make_record(run=Run(script="train.py", exit=1), crash=Crash(kind="ValueError", message=message, place=Place("train.py", 3), step=0)))
     assert d.reason == "the script stopped with ValueError at train.py:3 before its first training step: too many values to unpack"
 
 
