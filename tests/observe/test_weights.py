@@ -54,6 +54,24 @@ def test_scale_and_who_filled_them(script: WatchScript) -> None:
     assert first.function == "cross_entropy" and first.value > 0 and first.prediction_rms > 0
 
 
+@pytest.mark.parametrize("dtype", ["double", "bfloat16"])
+def test_other_precisions_are_looked_at_too(dtype: str, script: WatchScript) -> None:
+    run = script(
+        f"""
+        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)).to(torch.{dtype})
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(16, 6, dtype=torch.{dtype})
+            optimizer.zero_grad()
+            F.mse_loss(model(x), x[:, :1]).backward()
+            optimizer.step()
+        """
+    )
+    (first,) = run.facts.first_losses
+    assert first.prediction_rms > 0 and first.target_rms > 0
+    assert not run.facts.limits
+
+
 def test_units_that_stay_the_same_and_units_that_come_apart(script: WatchScript) -> None:
     run = script(
         """

@@ -247,7 +247,10 @@ def _first_loss(call: LossCall, step: int) -> facts.FirstLoss:
 
 
 def _rms(tensor: torch.Tensor) -> float:
-    return float(torch.linalg.vector_norm(tensor, dtype=torch.float32)) / math.sqrt(max(tensor.numel(), 1)) if tensor.is_floating_point() else 0.0
+    """The root of the mean square, in single precision at least: half precision would overflow."""
+    if not tensor.is_floating_point():
+        return 0.0
+    return float(torch.linalg.vector_norm(tensor, dtype=torch.promote_types(tensor.dtype, torch.float32))) / math.sqrt(max(tensor.numel(), 1))
 
 
 def _finite(value: float) -> float:
