@@ -365,3 +365,9 @@ def test_what_evaluation_shows_is_a_consequence() -> None:
     found = fold([suspicion("nan", "proven"), suspicion("one-class", "likely", level="evaluation")], signs())
     assert [s.cause for s in found] == ["nan"] and found[0].consequences == ("one-class",)
     assert len(fold([suspicion("nan", "possible"), suspicion("one-class", "likely", level="evaluation")], signs())) == 2
+
+
+def test_a_handful_of_steps_is_told_by_its_first_and_last_value() -> None:
+    run = Run(steps=4, backwards=80, forwards=80, exit=0, finished=True)
+    d = diagnose(make_record(series={"loss/train": np.array([0.49, 0.0036, 0.0011, 0.0003])}, run=run, optimizers=[Optimizer(index=0, steps=4)]))
+    assert "from 0.49 to 0.0003 over 4 steps" in d.reason
