@@ -219,9 +219,9 @@ def test_backward_without_optimizer_is_not_training() -> None:
     assert d.verdict == "untrained" and "12 times" in d.reason
 
 
-@pytest.mark.parametrize(("exit", "words"), [(1, "exit code 1"), ("SIGSEGV", "SIGSEGV")])
-def test_a_script_that_broke_before_it_trained_is_not_told_that_it_never_called_a_model(exit: int | str, words: str) -> None:
-    d = diagnose(make_record(run=Run(script="train.py", exit=exit)))
+@pytest.mark.parametrize(("code", "words"), [(1, "exit code 1"), ("SIGSEGV", "SIGSEGV")])
+def test_a_script_that_broke_before_it_trained_is_not_told_that_it_never_called_a_model(code: int | str, words: str) -> None:
+    d = diagnose(make_record(run=Run(script="train.py", exit=code)))
     assert (d.verdict, d.reason) == ("undecided", f"the script ended with {words} before any training was seen")
 
 

@@ -323,8 +323,8 @@ def _untrained(record: Record) -> tuple[Verdict, str]:
     return "untrained", f"the script {did} backward or optimizer.step, so there is no training to judge"
 
 
-def _ending(exit: int | str) -> str:
-    return f"exit code {exit}" if isinstance(exit, int) else exit
+def _ending(code: int | str) -> str:
+    return f"exit code {code}" if isinstance(code, int) else code
 
 
 def _said(crash: Crash) -> str:

@@ -35,6 +35,33 @@ def test_epochs_of_a_loader(options: str, script: WatchScript) -> None:
     assert run.facts.loaders[0].workers == int(options.split(",")[0][-1])
 
 
+def test_modules_that_make_samples_are_no_models(script: WatchScript) -> None:
+    """torchvision's transforms are modules: each sample was taken for a forward pass, which made loading twice as slow."""
+    run = script(
+        """
+        from torch.utils.data import DataLoader, Dataset
+        class Scaled(nn.Module):
+            def forward(self, x):
+                return (x - 0.5) / 0.25
+        class Data(Dataset):
+            scale = nn.Sequential(Scaled(), nn.Identity())
+            def __len__(self):
+                return 24
+            def __getitem__(self, i):
+                return self.scale(torch.full((4,), i / 24)), i % 3
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for epoch in range(2):
+            for a, b in DataLoader(Data(), batch_size=8):
+                optimizer.zero_grad()
+                F.cross_entropy(model(a), b).backward()
+                optimizer.step()
+        """
+    )
+    assert run.facts.run.forwards == run.facts.run.steps == 6
+    assert [m.name for m in run.facts.models] == ["Linear"]
+
+
 def test_validation_between_epochs_starts_no_epoch(script: WatchScript) -> None:
     run = script(
         (LOADER + EPOCHS).replace("OPTIONS", "")

@@ -81,6 +81,8 @@ class Session:
         """The newest call of .train() or .eval()."""
         self.tracing = False
         """Operations of this step are being traced (see trace.py)."""
+        self.loading = False
+        """A loader makes a batch in this process: modules that are called now (torchvision's transforms are some) are no model."""
         self.no_trace = ""
         """Why operations can't be traced in this run; empty if they can."""
         self.on_output: list[Callable[[Node, torch.Tensor], None]] = []
