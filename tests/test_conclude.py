@@ -219,6 +219,18 @@ def test_backward_without_optimizer_is_not_training() -> None:
     assert d.verdict == "untrained" and "12 times" in d.reason
 
 
+@pytest.mark.parametrize(("code", "words"), [(1, "exit code 1"), ("SIGSEGV", "SIGSEGV")])
+def test_a_script_that_broke_before_it_trained_is_not_told_that_it_never_called_a_model(code: int | str, words: str) -> None:
+    d = diagnose(make_record(run=Run(script="train.py", exit=code)))
+    assert (d.verdict, d.reason) == ("undecided", f"the script ended with {words} before any training was seen")
+
+
+@pytest.mark.parametrize("message", ["ValueError: too many values to unpack", "somewhere.deep.ValueError: too many values to unpack"])
+def test_the_kind_of_an_exception_is_told_once(message: str) -> None:
+    d = diagnose(make_record(run=Run(script="train.py", exit=1), crash=Crash(kind="ValueError", message=message, place=Place("train.py", 3), step=0)))
+    assert d.reason == "the script stopped with ValueError at train.py:3 before its first training step: too many values to unpack"
+
+
 def test_manual_updates_are_training() -> None:
     run = Run(steps=200, backwards=200, forwards=200, manual_updates=True, exit=0, finished=True)
     assert diagnose(make_record(series={"loss/train": falling(1.1, 0.1, 200)}, run=run)).verdict == "healthy"
@@ -353,3 +365,9 @@ def test_what_evaluation_shows_is_a_consequence() -> None:
     found = fold([suspicion("nan", "proven"), suspicion("one-class", "likely", level="evaluation")], signs())
     assert [s.cause for s in found] == ["nan"] and found[0].consequences == ("one-class",)
     assert len(fold([suspicion("nan", "possible"), suspicion("one-class", "likely", level="evaluation")], signs())) == 2
+
+
+def test_a_handful_of_steps_is_told_by_its_first_and_last_value() -> None:
+    run = Run(steps=4, backwards=80, forwards=80, exit=0, finished=True)
+    d = diagnose(make_record(series={"loss/train": np.array([0.49, 0.0036, 0.0011, 0.0003])}, run=run, optimizers=[Optimizer(index=0, steps=4)]))
+    assert "from 0.49 to 0.0003 over 4 steps" in d.reason

@@ -31,6 +31,7 @@ The verdict is `sick` only if the best root cause is proven or likely. A healthy
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,7 @@ from sickbay.causes.evidence import at, first_place, located, times
 from sickbay.causes.health import alarm, describe, of_curves, still_falling, unclear
 from sickbay.causes.registry import Cause, catalogue
 from sickbay.causes.shapes import shapes, told
+from sickbay.facts import Crash
 from sickbay.nouns import LEVELS, Certainty, Diagnosis, Effect, Evidence, EvidenceKind, NotChecked, RunSummary, Suspicion, Trial, Verdict
 from sickbay.record.reader import Record
 from sickbay.signs import Signs, read_signs
@@ -246,7 +248,7 @@ def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verd
     if crash is not None:
         return (
             "undecided",
-            f"the script stopped with {crash.kind}{located(crash.place)} after {times(record.facts.run.steps, 'step')}: {_short(crash.message)}",
+            f"the script stopped with {crash.kind}{located(crash.place)} after {times(record.facts.run.steps, 'step')}: {_said(crash)}",
         )
     if died := _killed(record):
         return "undecided", died
@@ -296,7 +298,7 @@ def _also_crashed(record: Record, signs: Signs, roots: list[Suspicion]) -> str:
     proofs = [e for s in roots for e in s.evidence if e.kind == "proof"]
     if any(killed_the_run(e) or e.place == crash.place for e in proofs):
         return ""
-    return f"; the script itself stopped with {crash.kind}{located(crash.place)}, which this does not explain: {_short(crash.message)}"
+    return f"; the script itself stopped with {crash.kind}{located(crash.place)}, which this does not explain: {_said(crash)}"
 
 
 def _trains(record: Record) -> bool:
@@ -309,7 +311,9 @@ def _trains(record: Record) -> bool:
 def _untrained(record: Record) -> tuple[Verdict, str]:
     run, crash = record.facts.run, crash_of(record)
     if crash is not None:
-        return "undecided", f"the script stopped with {crash.kind}{located(crash.place)} before its first training step: {_short(crash.message)}"
+        return "undecided", f"the script stopped with {crash.kind}{located(crash.place)} before its first training step: {_said(crash)}"
+    if run.exit not in (None, 0):  # it broke before torch was there, or below Python: what it said itself stands above
+        return "undecided", f"the script ended with {_ending(run.exit)} before any training was seen"
     if run.backwards:
         return "untrained", (
             f"the script called backward {times(run.backwards, 'time')} but has no optimizer and changed no weights, so there is no training to judge"
@@ -319,8 +323,14 @@ def _untrained(record: Record) -> tuple[Verdict, str]:
     return "untrained", f"the script {did} backward or optimizer.step, so there is no training to judge"
 
 
-def _short(message: str) -> str:
-    line = next((x for x in message.strip().splitlines() if x.strip()), "no message")
+def _ending(code: int | str) -> str:
+    return f"exit code {code}" if isinstance(code, int) else code
+
+
+def _said(crash: Crash) -> str:
+    """The first line of an exception's message without its kind, which is told before it."""
+    line = next((x for x in crash.message.strip().splitlines() if x.strip()), "")
+    line = re.sub(rf"^[\w.]*\b{re.escape(crash.kind)}(: |$)", "", line) or "no message"
     return line if len(line) <= 160 else line[:157] + "..."
 
 

@@ -131,6 +131,27 @@ def test_scripted_model(function: Function) -> None:
     assert not [limit for limit in run.facts.limits if "failed" in limit.why]
 
 
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+class Scripted:
+    def __init__(self) -> None:
+        self.offset = 1.0
+
+    def call(self, x: torch.Tensor) -> torch.Tensor:
+        return doubled(x) + self.offset
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+@pytest.mark.parametrize("args", [(), (None,), (None, 0)], ids=["plain", "one argument", "frames counted"])
+def test_a_scripted_class_finds_the_names_around_it(args: tuple[Any, ...], tmp_path: Path) -> None:
+    """torch.distributed.optim is made of such classes: whoever imports it (ignite does) could not start."""
+    with watching(tmp_path / "run.sickbay", exact()):
+        made = torch.jit.script(Scripted, *args)
+    assert made().call(torch.ones(1)).item() == 3.0
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit")
 def test_what_is_captured_holds_nothing_of_ours(tmp_path: Path) -> None:
     model, x = net().eval(), torch.randn(2, 4)

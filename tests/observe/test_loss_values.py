@@ -148,6 +148,35 @@ def test_autoencoders_and_casts(script: WatchScript) -> None:
     assert head.target_source.whole
 
 
+@pytest.mark.parametrize(
+    ("target", "learned"),
+    [
+        ("y", False),
+        ("torch.ones_like(out)", False),
+        ("out.new_ones(out.shape)", False),
+        ("x[:, :1] * 2", False),
+        ("other(x).detach()", True),
+        ("(y + 0.9 * other(x)).detach()", True),
+        ("model(x + 1).detach()", True),
+    ],
+)
+@pytest.mark.parametrize("call", ["F.mse_loss(out, {})", "F.mse_loss({}, out)"], ids=["in order", "the other way round"])
+def test_targets_that_weights_made(call: str, target: str, learned: bool, script: WatchScript) -> None:
+    run = script(
+        f"""
+        model, other = nn.Linear(6, 1), nn.Linear(6, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(3):
+            x, y = torch.randn(8, 6), torch.randn(8, 1)
+            optimizer.zero_grad()
+            out = model(x)
+            {call.format(target)}.backward()
+            optimizer.step()
+        """
+    )
+    assert run.loss.heads[0].target_is_learned == learned
+
+
 def test_weights_for_each_value_are_noticed(script: WatchScript) -> None:
     (head,) = script(program("F.binary_cross_entropy_with_logits(out[:, 0], t, weight=(t > 0).float())")).loss.heads
     assert head.weighted

@@ -35,6 +35,33 @@ def test_epochs_of_a_loader(options: str, script: WatchScript) -> None:
     assert run.facts.loaders[0].workers == int(options.split(",")[0][-1])
 
 
+def test_modules_that_make_samples_are_no_models(script: WatchScript) -> None:
+    """torchvision's transforms are modules: each sample was taken for a forward pass, which made loading twice as slow."""
+    run = script(
+        """
+        from torch.utils.data import DataLoader, Dataset
+        class Scaled(nn.Module):
+            def forward(self, x):
+                return (x - 0.5) / 0.25
+        class Data(Dataset):
+            scale = nn.Sequential(Scaled(), nn.Identity())
+            def __len__(self):
+                return 24
+            def __getitem__(self, i):
+                return self.scale(torch.full((4,), i / 24)), i % 3
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for epoch in range(2):
+            for a, b in DataLoader(Data(), batch_size=8):
+                optimizer.zero_grad()
+                F.cross_entropy(model(a), b).backward()
+                optimizer.step()
+        """
+    )
+    assert run.facts.run.forwards == run.facts.run.steps == 6
+    assert [m.name for m in run.facts.models] == ["Linear"]
+
+
 def test_validation_between_epochs_starts_no_epoch(script: WatchScript) -> None:
     run = script(
         (LOADER + EPOCHS).replace("OPTIONS", "")
@@ -164,8 +191,52 @@ def test_closures(script: WatchScript) -> None:
     )
     assert run.facts.run.steps == 4
     assert run.facts.optimizers[0].closure
-    assert run.loss.heads[0].function == "mse_loss"
     np.testing.assert_array_equal(run.record.series("grad_norm").steps, range(4))
+
+
+def test_a_step_of_twenty_evaluations_is_one_step_with_the_loss_before_it(script: WatchScript) -> None:
+    """Torch's own default: more evaluations than there are backward passes after which a script without an optimizer would be told apart."""
+    run = script(
+        """
+        x = torch.linspace(-1, 1, 40)[:, None]
+        model = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.LBFGS(model.parameters(), tolerance_grad=0, tolerance_change=0)
+        firsts = []
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), torch.sin(3 * x))
+            values.append(loss.item())
+            loss.backward()
+            return loss
+        for step in range(4):
+            values = []
+            optimizer.step(closure)
+            assert len(values) > 16
+            firsts.append(values[0])
+        """
+    )
+    assert run.facts.run.steps == 4
+    assert run.facts.run.backwards > 64
+    np.testing.assert_allclose(run.record.series("loss/train").values, run.names["firsts"], rtol=1e-6)
+
+
+def test_all_of_training_in_one_step_of_a_closure_has_a_curve(script: WatchScript) -> None:
+    run = script(
+        """
+        x = torch.linspace(-1, 1, 40)[:, None]
+        model = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.LBFGS(model.parameters(), max_iter=200, max_eval=200, tolerance_grad=0, tolerance_change=0)
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), torch.sin(3 * x))
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+        """
+    )
+    assert run.facts.run.steps > 100
+    assert len(run.record.series("loss/train")) == run.facts.run.steps
+    assert run.loss.heads[0].function == "mse_loss"
 
 
 def test_several_losses_have_series_of_their_own(script: WatchScript) -> None:

@@ -54,6 +54,24 @@ def test_scale_and_who_filled_them(script: WatchScript) -> None:
     assert first.function == "cross_entropy" and first.value > 0 and first.prediction_rms > 0
 
 
+@pytest.mark.parametrize("dtype", ["double", "bfloat16"])
+def test_other_precisions_are_looked_at_too(dtype: str, script: WatchScript) -> None:
+    run = script(
+        f"""
+        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)).to(torch.{dtype})
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(16, 6, dtype=torch.{dtype})
+            optimizer.zero_grad()
+            F.mse_loss(model(x), x[:, :1]).backward()
+            optimizer.step()
+        """
+    )
+    (first,) = run.facts.first_losses
+    assert first.prediction_rms > 0 and first.target_rms > 0
+    assert not run.facts.limits
+
+
 def test_units_that_stay_the_same_and_units_that_come_apart(script: WatchScript) -> None:
     run = script(
         """
@@ -92,6 +110,30 @@ def test_branches_that_are_copies(script: WatchScript) -> None:
     right, chained = weights(run)["right.weight"], weights(run)["chained.weight"]
     assert right.twin == "left.weight" and right.twin_later is True and right.moved and right.drawn
     assert chained.twin == "after.weight" and chained.twin_later is False
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["made when it is its turn", "both made first"])
+def test_the_same_experiment_twice_makes_no_twins(together: bool, script: WatchScript) -> None:
+    run = script(
+        f"""
+        def net():
+            torch.manual_seed(0)
+            return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+        def train(model):
+            torch.manual_seed(1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(40):
+                x = torch.randn(16, 6)
+                optimizer.zero_grad()
+                F.mse_loss(model(x), x[:, :1]).backward()
+                optimizer.step()
+        nets = [net(), net()] if {together} else [net]
+        train(nets[0] if {together} else (first := net()))
+        train(nets[1] if {together} else (second := net()))
+        """
+    )
+    assert len(weights(run)) >= 2
+    assert not [w for w in run.facts.weights if w.twin_later]
 
 
 def test_frozen_random_weights_in_front_of_a_trained_head(script: WatchScript) -> None:

@@ -18,6 +18,8 @@ ENOUGH_STEPS = 100
 
 FEW = 30
 """So few values of a log are told as they are; of more, the level at the start and at the end."""
+OVERLAPPING = 6
+"""Of fewer steps than this, the level at the start (three values) would hold some of those at the end: LBFGS is done in so few."""
 
 LOOK_AT = {
     "nonfinite-loss": "look at the operation that was first not finite (logarithm, square root, division, exponential)",
@@ -132,7 +134,7 @@ def _losses(record: Record) -> str:
 
 def _ends(record: Record, c: Curve) -> tuple[Level, Level]:
     log = record.facts.log
-    if log is not None and len(c) < FEW:
+    if len(c) < (FEW if log is not None else OVERLAPPING):
         return level(c.values[:1], 0.0), level(c.values[-1:], 0.0)
     return level(c.values[:1], 0.0) if log is not None and log.values_are_means else start(c), end(c)
 

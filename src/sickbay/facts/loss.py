@@ -70,6 +70,8 @@ class Head:
     """What the target was before the script cast it to integers in the step itself (`y.long()`)."""
     target_is_input: bool = False
     """The target also went through the model (autoencoders)."""
+    target_is_learned: bool = False
+    """The target was made with weights, too (of a target network, a teacher, the model itself): it moves with them."""
     shared_input: bool = False
     """The input also reaches the loss by another way than through this function."""
     weighted: bool = False

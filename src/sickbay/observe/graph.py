@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
+REPEATS = 16
+"""Forward passes without gradients from one place that are followed in one step. A rollout of 128 of them before each update made watching dearer than training."""
 HELD_BYTES = 2**20
 """A loss of which more than one backward pass is made in a step is read each time; predictions larger than that are read once. Else what
 the script itself has let go of (the logits of a language model) would take memory all through backward, when it is scarcest."""
@@ -35,6 +37,9 @@ class GraphWatch(Observer):
         self.trace = session.trace = Trace(session, self._output)
         self.calls: list[LossCall] = []
         self.outside_python = False
+        self.repeats: dict[Any, int] = {}
+        """Forward passes without gradients since the step began, by the place that calls them."""
+        self.resting = False
 
     # -- when to follow -----------------------------------------------------------------------------------------
 
@@ -46,8 +51,22 @@ class GraphWatch(Observer):
                 self._begin()
         elif self.trace.entered and not self.session.tracing:
             self.trace.end()  # backward() itself runs inside the mode, where it can't be left
+        self._rest_or_go_on(call)
+
+    def _rest_or_go_on(self, call: ForwardCall) -> None:
+        """Rollouts and validation make the same forward pass without gradients over and over: the first ones tell all, the others cost as much."""
+        count = 0 if call.grad else self.repeats.get(call.place_key, 0) + 1
+        self.repeats[call.place_key] = count
+        if count > REPEATS and self.session.tracing:
+            self.resting = True
+            self.trace.end()
+        elif count <= REPEATS and self.resting:
+            self.resting = False
+            self.trace.begin()
 
     def step_closed(self, _: int) -> None:
+        self.resting = False
+        self.repeats.clear()
         self.calls.clear()
         self.trace.clear()  # it holds the step's tensors
 

@@ -6,6 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
@@ -143,12 +144,17 @@ def _labels(call: LossCall) -> Any:
         kept = labels[labels != call.ignored]  # a copy: the script may reuse its buffer
         return kept if len(kept) else None
     if call.function in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss") and target.numel() == target.shape[0] and target.is_floating_point():
-        return target.detach().reshape(-1).numpy().copy()
+        return _numbers(target).copy()
     binary = call.function in ("binary_cross_entropy", "binary_cross_entropy_with_logits")
     if binary and target.is_floating_point() and target.numel() == target.shape[0]:
-        values = target.detach().reshape(-1).numpy()
+        values = _numbers(target)
         return values.astype(np.int64) if ((values == 0) | (values == 1)).all() else None
     return None
+
+
+def _numbers(target: torch.Tensor) -> Any:
+    values = target.detach().reshape(-1)
+    return (values if values.dtype in (torch.float32, torch.float64) else values.float()).numpy()  # numpy knows no bfloat16
 
 
 def _expected_majority(share: Any, size: int) -> float:

@@ -110,9 +110,10 @@ class LossWatch(Observer):
         if self.counted != self.session.step:
             self.counted = self.session.step
             self.backwards.clear()
-        count = self.backwards[site.index] = self.backwards.get(site.index, 0) + 1
-        before = self.session.pulse.get(name, 0.0)
-        self.session.pulse[name] = before + (value - before) / count  # accumulation: the mean over the step
+        if not self.session.evaluations or name not in self.session.pulse:  # a closure's first value; the next ones are of weights that moved
+            count = self.backwards[site.index] = self.backwards.get(site.index, 0) + 1
+            before = self.session.pulse.get(name, 0.0)
+            self.session.pulse[name] = before + (value - before) / count  # accumulation: the mean over the step
         if not math.isfinite(value):
             self.session.writer.event(self.session.step, "nonfinite-loss", {"loss": site.index, "value": str(value), "place": site.place})
             self.session.governor.frame.force(self.session.step + 1)

@@ -78,7 +78,8 @@ class Nap:
                 value = loss.item() if loss.is_cpu and not loss.dim() else self.high
             if -self.high < value < self.high:  # which NaN is not
                 self.backwards += 1
-                self.loss += (value - self.loss) / self.backwards
+                if not self.session.evaluations:
+                    self.loss += (value - self.loss) / self.backwards
                 self.own += _clock() - started
                 return True
         self.end()

@@ -15,14 +15,14 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import LossCall, Site
 from sickbay.observe.places import place_of
-from sickbay.observe.trace import Node, Trace
+from sickbay.observe.trace import Node, Trace, trainable
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 SHAPE_ONLY = frozenset(
     "view reshape squeeze unsqueeze flatten permute transpose t T mT movedim swapaxes contiguous clone to float double half "
-    "type getitem narrow expand expand_as view_as reshape_as unflatten chunk split select index_select type_as cpu cuda".split()
+    "type getitem narrow expand expand_as view_as reshape_as unflatten chunk split select index_select type_as cpu cuda BackwardHookFunction".split()
 )
 """Operations that pass values on unchanged: what feeds them feeds what follows."""
 NO_GRADIENT = frozenset({"round", "floor", "ceil", "sign", "trunc", "heaviside", "sgn"})
@@ -46,8 +46,8 @@ class Reading:
         """For each node: bit set of trainable parameters its value was made from, gradient or not."""
         self.live: list[int] = []
         """...and those that a gradient can reach from here."""
+        root = trace.maker_or_function(loss)  # it may add a node
         self._flow()
-        root = trace.maker(loss)
         self.rebuilt = root is None
         """No followed operation made the loss: its value came from outside torch."""
         self.ancestors = trace.ancestors(root) if root is not None else []
@@ -74,7 +74,7 @@ class Reading:
     # -- parameters ---------------------------------------------------------------------------------------------
 
     def _bit(self, tensor: torch.Tensor) -> int:
-        if not (tensor.requires_grad and tensor.is_leaf):
+        if not trainable(tensor):
             return 0
         index = self._bits.get(id(tensor))
         if index is None:

@@ -81,6 +81,8 @@ class Session:
         """The newest call of .train() or .eval()."""
         self.tracing = False
         """Operations of this step are being traced (see trace.py)."""
+        self.loading = False
+        """A loader makes a batch in this process: modules that are called now (torchvision's transforms are some) are no model."""
         self.no_trace = ""
         """Why operations can't be traced in this run; empty if they can."""
         self.on_output: list[Callable[[Node, torch.Tensor], None]] = []
@@ -97,6 +99,8 @@ class Session:
         self.by_grad = 0
         """Backward passes that were calls of torch.autograd.grad."""
         self.closure_of: torch.optim.Optimizer | None = None
+        self.evaluations = 0
+        """Backward passes of the closure that an optimizer evaluates right now."""
         """The optimizer whose closure is running: each backward pass in there comes before an update."""
         self.pulse: dict[str, float] = {}
         self.times = StepTimes()
@@ -203,6 +207,12 @@ class Session:
         if self.asleep and self.measure_norm and self.nap is None:
             self.fire("norm_due", optimizer)
         self.look_at_gradients(optimizer)
+
+    def closure_evaluated(self) -> None:
+        """A backward pass inside `optimizer.step(closure)`: LBFGS and SAM make several, each of them of other weights."""
+        self.evaluations += 1
+        if self.closure_of is not None:
+            self.before_update(self.closure_of)
 
     def look_at_gradients(self, optimizer: torch.optim.Optimizer | None, given: dict[int, Any] | None = None) -> None:
         """Before every update, asleep or not: without the ceremony of `fire`, which comes only when something is wrong."""
@@ -354,6 +364,8 @@ class Session:
     @property
     def steps_by_backward(self) -> bool:
         """No optimizer steps: the script updates weights by hand, or forgot to."""
+        if self.closure_of is not None:  # it is stepping right now; only where one step is all of training is each evaluation a step
+            return self.evaluations >= 4 * MANUAL_AFTER
         if self.optimizer_steps:
             return self.since_step > 4 * MANUAL_AFTER
         return not self.registry.optimizers or self.backwards >= MANUAL_AFTER

@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd.function import BackwardCFunction
 from torch.overrides import TorchFunctionMode
 
 from sickbay.observe.places import USER, key_of, user_frame
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_OPERATIONS = 20_000
 MOST_WRITES = 2_000
+MOST_FUNCTIONS = 50
+"""Functions behind one another between two operations that are seen."""
 _WRITING = frozenset(f"__{name}__" for name in "setitem iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split())
 """Operators that overwrite their left side; methods that do so end in one underscore."""
 DISPATCH_SECONDS = 3e-6
@@ -115,6 +118,8 @@ class Trace(TorchFunctionMode):
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._behind: dict[int, tuple[weakref.ref[torch.Tensor], weakref.ref[torch.Tensor]]] = {}
         """Results of `.data` and `.detach()`, and the tensors whose numbers they share."""
+        self._numbers: dict[int, int] = {}
+        """Nodes by the number of the autograd node that they left behind: to find the way back through functions that no mode sees."""
         self.seen = 0
         self.entered = False
         self.truncated = False
@@ -156,6 +161,7 @@ class Trace(TorchFunctionMode):
         self.writes = []
         self._makers = {}
         self._behind = {}
+        self._numbers = {}
         self.seen = 0
         self.truncated = False
         self.cleared += 1
@@ -216,9 +222,10 @@ class Trace(TorchFunctionMode):
 
     def _note(self, name: str, args: Any, kwargs: Any, output: Any) -> None:
         self.seen += 1
+        given = list(_tensors(args, kwargs))
+        makers = [self.maker_or_function(tensor) for tensor in given]
         node = Node(len(self.nodes), name)
-        for tensor in _tensors(args, kwargs):
-            maker = self.maker(tensor)
+        for tensor, maker in zip(given, makers, strict=True):
             node.args.append(maker)
             if maker is None:
                 node.sources.append(tensor)
@@ -233,7 +240,7 @@ class Trace(TorchFunctionMode):
         frame = user_frame(3)
         self._locate(node, frame)
         for tensor in node.sources:
-            if tensor.requires_grad and tensor.is_leaf and self._session.registry.entry(tensor) is None:
+            if trainable(tensor) and self._session.registry.entry(tensor) is None:
                 self._session.registry.meet_stray(tensor, self._session.step, frame)
         if outputs:
             first = outputs[0]
@@ -244,8 +251,10 @@ class Trace(TorchFunctionMode):
         if node.cut and not node.grad:
             node.stack = tuple(_user_stack(frame))
         for tensor in outputs:
-            if not (tensor.is_leaf and tensor.requires_grad):  # a weight that the script updates in place is no result
+            if not trainable(tensor):  # a weight that the script updates in place is no result
                 self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
+                if (behind := _grad_fn(tensor)) is not None:
+                    self._numbers[behind._sequence_nr()] = node.index
         self.nodes.append(node)
         if outputs:
             self._follow_shared(node, args, outputs[0])
@@ -279,6 +288,42 @@ class Trace(TorchFunctionMode):
         found = self._makers.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
+    def maker_or_function(self, tensor: torch.Tensor) -> int | None:
+        """The node that made a tensor; a new one, if it came out of a torch.autograd.Function, which function modes do not see: those that
+        people write, and those that torch puts around modules with backward hooks."""
+        found = self.maker(tensor)
+        behind = _grad_fn(tensor) if found is None else None
+        return self._function(behind, tensor) if isinstance(behind, BackwardCFunction) else found
+
+    def _function(self, behind: Any, tensor: torch.Tensor) -> int | None:
+        index = self._behind_function(behind, tuple(tensor.shape), MOST_FUNCTIONS)
+        if index is not None:
+            self._makers[id(tensor)] = (weakref.ref(tensor), index)
+        return index
+
+    def _behind_function(self, behind: Any, shape: tuple[int, ...], room: int) -> int | None:
+        """The node of a function, made of what went into it as far as that needs a gradient; its shapes are taken for those of the result."""
+        number = behind._sequence_nr()
+        if number in self._numbers or not room:
+            return self._numbers.get(number)
+        node = Node(0, type(behind).__name__.removesuffix("Backward"))
+        for before in (f for f, _ in behind.next_functions if f is not None):
+            maker, leaf = self._numbers.get(before._sequence_nr()), getattr(before, "variable", None)
+            if maker is None and isinstance(before, BackwardCFunction):
+                maker = self._behind_function(before, shape, room - 1)
+            if maker is None and leaf is None:
+                continue
+            node.args.append(maker)
+            node.sources += [leaf] if maker is None else []
+            node.shapes.append(shape)
+            node.attached.append(True)
+        if not node.args:
+            return None
+        node.shape, node.output_attached, node.index = shape, True, len(self.nodes)
+        self.nodes.append(node)
+        self._numbers[number] = node.index
+        return node.index
+
     def made_by(self, index: int) -> torch.Tensor | None:
         """The tensor that a node made, if the script still holds it."""
         return next((tensor for reference, maker in self._makers.values() if maker == index and (tensor := reference()) is not None), None)
@@ -298,6 +343,21 @@ class Trace(TorchFunctionMode):
 def inside_transform() -> bool:
     """Inside torch.func.grad, vmap...: tensors are wrappers without numbers there."""
     return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def trainable(tensor: torch.Tensor) -> bool:
+    """A leaf that requires a gradient. To ask that of a view that was overwritten without gradients is an error, which the script itself does not meet."""
+    try:
+        return tensor.requires_grad and tensor.is_leaf
+    except RuntimeError:
+        return False
+
+
+def _grad_fn(tensor: torch.Tensor) -> Any:
+    try:
+        return tensor.grad_fn if tensor.requires_grad and torch.is_grad_enabled() else None
+    except RuntimeError:
+        return None
 
 
 def _name(func: Any) -> str:

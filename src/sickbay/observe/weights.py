@@ -149,7 +149,8 @@ class WeightWatch(Observer):
         if numbers is None:
             return
         other = self.by_tail.setdefault(numbers, id(tensor))
-        if other != id(tensor) and self.facts[other][1].shape == tuple(tensor.shape):
+        begun = self.facts[other][1]  # what first trains later is another run of the same experiment, from the same seed
+        if other != id(tensor) and (begun.shape, begun.step) == (tuple(tensor.shape), self.session.step):
             self.twins[id(tensor)] = other
             self.first[id(tensor)] = block.copy()
 
@@ -198,7 +199,9 @@ class WeightWatch(Observer):
         if (tensor_of_other := ref()) is None:
             return fact
         apart = float(np.sqrt(np.mean((now.astype(np.float64) - _block(tensor_of_other)) ** 2)))
-        return replace(fact, twin=other.name, twin_later=moved > 0 and apart <= TOGETHER * moved)
+        if fact.twin_later is False or not (moved or apart):
+            return fact  # they came apart once (one was trained after the other, the same way), or nothing has moved yet
+        return replace(fact, twin=other.name, twin_later=apart <= TOGETHER * moved)
 
 
 def _is_weight(tensor: torch.Tensor) -> bool:
@@ -247,7 +250,10 @@ def _first_loss(call: LossCall, step: int) -> facts.FirstLoss:
 
 
 def _rms(tensor: torch.Tensor) -> float:
-    return float(torch.linalg.vector_norm(tensor, dtype=torch.float32)) / math.sqrt(max(tensor.numel(), 1)) if tensor.is_floating_point() else 0.0
+    """The root of the mean square, in single precision at least: half precision would overflow."""
+    if not tensor.is_floating_point():
+        return 0.0
+    return float(torch.linalg.vector_norm(tensor, dtype=torch.promote_types(tensor.dtype, torch.float32))) / math.sqrt(max(tensor.numel(), 1))
 
 
 def _finite(value: float) -> float:

@@ -56,10 +56,35 @@ def _counted(record: Record, counts: Collection[int]) -> Written | None:
 
 @guess
 def length_place(record: Record) -> Place | None:
-    """That line; else the outermost loop around the training pass, as far as one function shows it."""
-    forward = record.facts.timeline.places.get("forward")
-    source = source_at(record, forward)
-    statement = source.statement(forward.line) if source is not None and forward is not None else None
-    loops = source.loops(statement) if source is not None and statement is not None else []
-    around = replace(source.place(loops[-1].lineno), guess=True) if source is not None and loops else None
-    return place_of(length(record)) or around
+    """That line; else the one loop that is called epochs, or the outermost loop around the training pass, as far as one function shows it."""
+    return place_of(length(record)) or _epochs_loop(record) or _loop_around(record)
+
+
+def _epochs_loop(record: Record) -> Place | None:
+    """`for epoch in range(1, args.epochs + 1)`: the number comes from the command line or a file of settings."""
+    found = [
+        source.place(loop.lineno)
+        for source in sources(record)
+        for loop in ast.walk(source.tree)
+        if isinstance(loop, ast.For) and "epoch" in _counting(loop).lower()
+    ]
+    return replace(found[0], guess=True) if len(found) == 1 else None
+
+
+def _counting(loop: ast.For) -> str:
+    """What a loop says of what it counts; the label of a progress bar over batches is not that."""
+    counted = isinstance(loop.iter, ast.Call) and called(loop.iter) in ("range", "trange")
+    return ast.unparse(loop.target) + (f" {ast.unparse(loop.iter)}" if counted else "")
+
+
+def _loop_around(record: Record) -> Place | None:
+    """Without loops that build an optimizer each time: those repeat the training, they do not lengthen it."""
+    places = record.facts.timeline.places
+    inner = places.get("backward") or places.get("forward")
+    source = source_at(record, inner)
+    statement = source.statement(inner.line) if source is not None and inner is not None else None
+    if source is None or inner is None or statement is None:
+        return None
+    built = [o.built_at.line for o in record.facts.optimizers if o.built_at is not None and o.built_at.file == inner.file]
+    loops = [loop for loop in source.loops(statement) if not any(loop.lineno <= line <= (loop.end_lineno or loop.lineno) for line in built)]
+    return replace(source.place(loops[-1].lineno), guess=True) if loops else None

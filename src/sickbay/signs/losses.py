@@ -84,8 +84,13 @@ def index(series: Series) -> int:
 
 
 def supervised(loss: Loss | None) -> bool:
-    """Whether every part of the loss compares predictions with targets and is averaged plainly."""
-    return loss is not None and bool(loss.heads) and all(h.function in SUPERVISED and h.reduction in ("mean", "sum") for h in loss.heads)
+    """Whether every part of the loss compares predictions with targets that are given, and is averaged plainly. The error against a target network
+    rises and falls with what that network says."""
+    return (
+        loss is not None
+        and bool(loss.heads)
+        and all(h.function in SUPERVISED and h.reduction in ("mean", "sum") and not h.target_is_learned for h in loss.heads)
+    )
 
 
 def chance_loss(record: Record, head: Head) -> float | None:

@@ -85,7 +85,7 @@ class ForensicsWatch(Observer):
 
     def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
         trace = self.session.trace
-        if not self.ends or trace is None or loss.grad_fn is None or trace.maker(loss) is None:
+        if not self.ends or trace is None or loss.grad_fn is None or trace.maker_or_function(loss) is None:
             return
         started = self.session.clock()
         if self.largest is None:

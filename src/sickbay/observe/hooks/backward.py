@@ -68,7 +68,7 @@ def _backward(session: Session) -> Wrap:
                     session.hold(loss)
                 result = original(tensors, *args, **kwargs)
                 if session.closure_of is not None:
-                    session.before_update(session.closure_of)
+                    session.closure_evaluated()
                 return result
             session.backward_from = (frame.f_code, frame.f_lasti)
             session.backward_begins(loss, key_here())
@@ -81,7 +81,7 @@ def _backward(session: Session) -> Wrap:
             if not session.asleep:
                 session.fire("backward_ends", loss)
             if session.closure_of is not None:
-                session.before_update(session.closure_of)
+                session.closure_evaluated()
             elif not session.registry.optimizers:  # weights are updated by hand
                 session.look_at_gradients(None)
             session.backward_ended()

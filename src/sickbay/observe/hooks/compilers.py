@@ -14,6 +14,9 @@ from sickbay.observe.patches import Patches
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
+FRAMES_UP = 2
+"""The place of `_frames_up` among the parameters of torch.jit.script."""
+
 
 def hook_compilers(session: Session, patches: Patches) -> None:
     """torch.compile is told of; torch.jit.script must not meet our wrappers, so they step aside; what torch captures
@@ -28,7 +31,7 @@ def hook_compilers(session: Session, patches: Patches) -> None:
 
     def around_script(original: Callable[..., Any]) -> Callable[..., Any]:
         def script(*args: Any, **kwargs: Any) -> Any:
-            aside = Patches()
+            aside, args, kwargs = Patches(), *_one_frame_up(args, kwargs)
             for name in LOSSES:
                 if (wrapped := getattr(getattr(F, name), "__wrapped__", None)) is not None:
                     aside.replace(F, name, wrapped)
@@ -57,3 +60,10 @@ def hook_compilers(session: Session, patches: Patches) -> None:
     patches.wrap(torch, "compile", around_compile)
     patches.wrap(torch.nn.Module, "compile", around_compile)
     patches.wrap(torch.jit, "script", around_script)
+
+
+def _one_frame_up(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of torch.jit.script from behind a wrapper: it finds the names that a class uses in its caller's frame, so many up."""
+    if len(args) > FRAMES_UP:
+        return (*args[:FRAMES_UP], args[FRAMES_UP] + 1, *args[FRAMES_UP + 1 :]), kwargs
+    return args, {**kwargs, "_frames_up": kwargs.get("_frames_up", 0) + 1}

@@ -40,11 +40,11 @@ def hook_loaders(session: Session, patches: Patches) -> None:
             if session.off or session.busy or not session.mine():
                 return original(self)
             started = clock()
-            tracing, session.tracing = session.tracing, False
+            before, session.tracing, session.loading = (session.tracing, session.loading), False, True
             try:
                 batch = original(self)
             finally:
-                session.tracing = tracing
+                session.tracing, session.loading = before
                 seconds = clock() - started
                 session.times.data += seconds
             session.fire("batch_loaded", self, batch, seconds)

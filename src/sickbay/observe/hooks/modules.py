@@ -30,7 +30,7 @@ def hook_modules(session: Session, patches: Patches) -> None:
 
     def around_call(original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or session.busy or session.off:
+            if is_compiling() or session.busy or session.off or session.loading:  # torchvision's transforms are modules, called for every sample
                 return original(self, *args, **kwargs)
             if stack:
                 if not session.tracing or stack.thread != threading.get_ident():

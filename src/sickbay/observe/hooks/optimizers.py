@@ -36,13 +36,13 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
             closure = optimizer not in idle
         if not session.asleep:
             session.fire("step_begins", optimizer, key_here(), closure)
-        session.closure_of = optimizer if closure else None
+        session.closure_of, session.evaluations = optimizer if closure else None, 0
         if not closure:  # with one, gradients are still to come
             session.before_update(optimizer)
         begun[id(optimizer)] = clock()
 
     def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-        session.door = session.closure_of = None
+        session.door, session.closure_of, session.evaluations = None, None, 0
         if session.nap is not None and not session.busy and session.mine() and session.nap.stepped(optimizer):
             return
         started = begun.pop(id(optimizer), None)

@@ -73,6 +73,7 @@ def _head(reading: Reading, call: LossCall, maker: int) -> facts.Head:
         raw=_raw(reading, reading.producer(reading.trace.maker(call.input))),
         target_source=_before_cast(reading, call.target),
         target_is_input=call.target is not None and _in_model(reading, call.target, node),
+        target_is_learned=call.target is not None and all(_from_weights(reading, side) for side in (call.input, call.target)),
         shared_input=_shared(reading, node),
         weighted=any(s == shape for s in node.shapes[2:]),
     )
@@ -129,6 +130,23 @@ def _in_model(reading: Reading, target: torch.Tensor, head: Node) -> bool:
     while given is not None and given.name in SHAPE_ONLY and given.args:
         target, given = (given.sources[0], None) if given.args[0] is None else (target, reading.trace.nodes[given.args[0]])
     return given in before if given is not None else any(source is target for node in before for source in node.sources)
+
+
+def _from_weights(reading: Reading, tensor: torch.Tensor) -> bool:
+    """Whether weights had a part in these numbers: what is only shaped like a prediction (`ones_like`) has none of it."""
+    todo, seen = [reading.trace.maker(tensor)], set[int]()
+    while todo:
+        index = todo.pop()
+        if index is None or index in seen:
+            continue
+        seen.add(index)
+        node = reading.trace.nodes[index]
+        if node.name.endswith("_like") or node.name.startswith("new_"):
+            continue
+        if any(isinstance(source, torch.nn.Parameter) for source in node.sources):
+            return True
+        todo += node.args
+    return False
 
 
 def _shared(reading: Reading, head: Node) -> bool:

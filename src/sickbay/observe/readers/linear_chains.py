@@ -10,7 +10,7 @@ import torch
 
 from sickbay import facts
 from sickbay.observe.reading import SHAPE_ONLY, Reading
-from sickbay.observe.trace import Node
+from sickbay.observe.trace import Node, trainable
 
 _PRODUCTS = frozenset({"matmul", "mm", "rmatmul"})
 _CONVOLUTIONS = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split())
@@ -122,7 +122,7 @@ def _is_residual(data: list[_Value]) -> bool:
 
 
 def _is_parameter(reading: Reading, tensor: torch.Tensor) -> bool:
-    return isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad) or reading.registry.entry(tensor) is not None
+    return isinstance(tensor, torch.nn.Parameter) or trainable(tensor) or reading.registry.entry(tensor) is not None
 
 
 def _note_frozen(reading: Reading, node: Node, parameters: list[torch.Tensor], behind: frozenset[int]) -> None:

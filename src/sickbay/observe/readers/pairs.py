@@ -11,7 +11,7 @@ from math import prod
 import torch
 
 from sickbay.observe.reading import SHAPE_ONLY, Reading
-from sickbay.observe.trace import Node
+from sickbay.observe.trace import Node, trainable
 
 ELEMENTWISE = frozenset({"sub", "rsub", "add", "mul", "div", "truediv", "radd", "rmul", "isub", "pow", "absolute_difference", "maximum", "minimum"})
 _AS_MATRIX = frozenset(
@@ -34,7 +34,7 @@ def _is_weight(reading: Reading, node: Node, argument: int) -> bool:
     while (maker := node.args[argument]) is not None and reading.trace.nodes[maker].name in SHAPE_ONLY and reading.trace.nodes[maker].args:
         node, argument = reading.trace.nodes[maker], 0
     source = reading.held(node, argument) if node.args[argument] is None else None
-    return source is not None and source.requires_grad and source.is_leaf
+    return source is not None and trainable(source)
 
 
 def _users(reading: Reading, node: Node) -> list[Node]:
