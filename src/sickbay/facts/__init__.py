@@ -17,6 +17,7 @@ from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
+from sickbay.facts.loops import Loop
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -96,6 +97,7 @@ __all__ = [
     "Loader",
     "Log",
     "LogitsThroughSoftmax",
+    "Loop",
     "Loss",
     "LossSpike",
     "Mask",
@@ -160,6 +162,8 @@ class Facts:
     kept: tuple[Kept, ...] = ()
     hoards: tuple[Hoard, ...] = ()
     """Containers that grow with the steps."""
+    loops: tuple[Loop, ...] = ()
+    """Loops that make very many small operations of a step, the largest first."""
     rebuilt: tuple[Rebuilt, ...] = ()
     batches: Batches = field(default_factory=Batches)
     randomness: Randomness = field(default_factory=Randomness)
