@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from statistics import median_low
+from statistics import fmean, median_low
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,7 +17,7 @@ from sickbay import facts
 from sickbay.nouns import Place
 from sickbay.observe.observer import Observer, Site
 from sickbay.observe.places import place_of, user_stack
-from sickbay.observe.rounds import FEWEST, Group, Line, groups_in, line_of
+from sickbay.observe.rounds import FEWEST, REPEATED, Group, Line, groups_in, line_of
 from sickbay.observe.syntax import loops_around
 from sickbay.observe.trace import Node
 
@@ -63,7 +63,11 @@ class LoopWatch(Observer):
         self.stacks: dict[Line, Stack] = {}
         """Where lines that come often were called from."""
         self.training: Stack = ()
-        """Where the newest backward pass was."""
+        """Where the newest backward pass was,"""
+        self.losses: list[int] = []
+        """...and which operations made what was differentiated in this step."""
+        self.passed: set[int] = set()
+        """Operations of the step under way that its backward passes go through."""
         self.looks = 0
         self.differentiated = 0
         self.seen: dict[Spot, Seen] = {}
@@ -74,12 +78,13 @@ class LoopWatch(Observer):
             return
         line = line_of(node)
         self.counts[line] = count = self.counts.get(line, 0) + 1
-        if count == FEWEST:
+        if count == REPEATED:
             self.stacks[line] = tuple(user_stack(sys._getframe(1)))
 
-    def backward_begins(self, _: torch.Tensor, site: Site) -> None:
-        if self.counts:
+    def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
+        if self.counts and (trace := self.session.trace) is not None:
             self.training = tuple(user_stack(sys._getframe(1)))
+            self.losses += [made] if (made := trace.maker(loss)) is not None else []
 
     def step_closed(self, _: int) -> None:
         trace, session = self.session.trace, self.session
@@ -93,11 +98,12 @@ class LoopWatch(Observer):
                 session.sample_seconds += took
                 session.structure_seconds += took
         self.differentiated = session.autograd_grad_calls
-        self.counts, self.stacks = {}, {}
+        self.counts, self.stacks, self.losses = {}, {}, []
 
     def _look(self) -> None:
         trace = self.session.trace
         assert trace is not None
+        self.passed = {n.index for made in self.losses for n in trace.ancestors(made) if n.output_attached}
         needed: set[Spot] = set()
         free: dict[Spot, list[Group]] = {}
         bodies: dict[Spot, Counter[Spot]] = {}
@@ -124,7 +130,7 @@ class LoopWatch(Observer):
         seen.rounds.append(max(g.rounds for g in groups))
         seen.operations.append(len(nodes) + sum(s.key is not None and body[_spot(*s.key)] > 0 for s in trace.stores if s.key not in lines))
         seen.total.append(trace.seen)
-        seen.attached.append(sum(n.output_attached for n in nodes) / max(sum(n.output_attached for n in trace.nodes), 1))
+        seen.attached.append(sum(n.index in self.passed for n in nodes) / max(len(self.passed), 1))
         seen.seconds.append(sum(n.seconds for n in nodes))
         seen.each.append(median_low(n.seconds for n in nodes))
         seen.numbers.append(max(groups, key=lambda g: len(g.nodes)).numbers)
@@ -191,7 +197,7 @@ class LoopWatch(Observer):
             looks=self.looks,
             found=len(seen.rounds),
             truncated=seen.truncated,
-            seconds=median_low(seen.seconds),
+            seconds=fmean(seen.seconds),
             each_seconds=median_low(seen.each),
             smallest_seconds=self.smallest or 0.0,
         )

@@ -14,17 +14,17 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-import torch
-
-from sickbay.observe.trace import Node, Store
+from sickbay.observe.trace import Node, Store, is_weight
 from sickbay.observe.written_parts import Flow
 
 FEWEST = 32
 """Rounds. Heads, layers, members of an ensemble and steps of a short unrolling are fewer; batches, pixels, words and pairs are more."""
+REPEATED = 8
+"""Times that a line must come to count as part of a loop: a branch may be taken in some of the rounds only."""
 ALIKE = 0.9
 """Of a line's operations, those whose results have the same shape: samples of many sizes cannot simply be put together."""
-SUMS = frozenset("add iadd radd sub isub mul imul cat maximum minimum max min logaddexp".split())
-"""Operations by which rounds are gathered: a sum is a chain too, but one that a single operation replaces."""
+SUMS = tuple(frozenset(names.split()) for names in ("add iadd radd sub isub rsub", "mul imul rmul", "cat", "maximum minimum max min", "logaddexp"))
+"""Operations by which rounds are gathered: a sum is a chain too, but one that a single operation replaces. Not several kinds at once: those are recurrences."""
 SPLITS = frozenset("unbind split chunk tensor_split hsplit vsplit".split())
 TAKING = frozenset("getitem select narrow index_select".split())
 EXITS = frozenset("item tolist numpy bool int float".split())
@@ -64,7 +64,7 @@ def groups_in(nodes: Sequence[Node], stores: Sequence[Store]) -> list[Group]:
     """The loops of a step that are long enough, also those that have to be loops."""
     lines = [line_of(n) for n in nodes]
     counts = Counter(line for line in lines if line[0] is not None)
-    repeated = {line for line, count in counts.items() if count >= FEWEST}
+    repeated = {line for line, count in counts.items() if count >= REPEATED}
     return _Reader(nodes, lines, repeated, Flow(nodes, stores)).groups() if repeated else []
 
 
@@ -100,11 +100,11 @@ class _Reader:
         group.nodes = [n for n, line in zip(self.nodes, self.lines, strict=True) if line in group.lines]
         heads = {line: self._heads(line) for line in group.lines - self.sums}
         taken = [line for line in heads if self._takes_parts(line)]
-        group.rounds = min((len(heads[line]) for line in taken), default=0)
+        group.rounds = min((n for line in taken if (n := len(heads[line])) >= FEWEST), default=0)
         group.nested = any(_spread(heads[line], self.of[line]) for line in heads)
         group.free = (
             group.rounds >= FEWEST
-            and all(len(h) >= FEWEST for h in heads.values())
+            and all(len(h) >= FEWEST or len(h) == len(self.of[line]) for line, h in heads.items())
             and all(map(self._alike, group.lines))
             and not any(map(self._brought_in, group.lines))
             and not any(map(self._own_weights, group.lines))
@@ -116,23 +116,24 @@ class _Reader:
 
     def _sums(self) -> set[Line]:
         """Lines that only add each round's result to those before."""
-        passed_on: dict[Line, set[Line]] = {}
-        chains: Counter[Line] = Counter()
-        for i, line in enumerate(self.lines):
-            for p in self.flow.before[i]:
-                before = self.lines[p]
-                if before == line:
-                    chains[line] += 1
-                elif line in self.repeated and before in self.repeated and self.nodes[i].name not in EXITS:
-                    passed_on.setdefault(before, set()).add(line)
-        return {
-            line
-            for line, links in chains.items()
-            if line in self.repeated
-            and links >= len(self.of[line]) // 2
-            and not passed_on.get(line)
-            and all(self.nodes[i].name in SUMS for i in self.of[line])
-        }
+        return set().union(*map(self._sums_of, SUMS))
+
+    def _sums_of(self, names: frozenset[str]) -> set[Line]:
+        found = {line for line in self.repeated if all(self.nodes[i].name in names for i in self.of[line])}
+        while True:
+            links: Counter[Line] = Counter()
+            passed_on: set[Line] = set()
+            for i, line in enumerate(self.lines):
+                for p in self.flow.before[i]:
+                    if self.lines[p] in found:
+                        if line in found:
+                            links[line] += 1
+                        elif line in self.repeated and self.nodes[i].name not in EXITS:
+                            passed_on.add(self.lines[p])
+            kept = {line for line in found - passed_on if links[line] >= len(self.of[line]) // 2}
+            if kept == found:
+                return found
+            found = kept
 
     def _chained(self) -> list[bool]:
         """For each operation: whether it was made from an earlier one of its own line."""
@@ -156,6 +157,9 @@ class _Reader:
     def _takes_parts(self, line: Line) -> bool:
         """Its operations take the parts of one tensor that was there before the loop."""
         roots = {root for i in self.of[line] for root in self._whole(i)}
+        regions = [self.nodes[i].region for i in self.of[line]]
+        if None not in regions and len(set(regions)) < REPEATED:
+            return False  # again and again the same part
         return 0 < len(roots) <= max(1, len(self.of[line]) // FEWEST)
 
     def _whole(self, i: int) -> Iterator[Any]:
@@ -167,7 +171,7 @@ class _Reader:
             if maker is not None and self.nodes[maker].name in SPLITS:
                 yield self.flow.spots[maker][0]
         for tensor in node.sources:
-            if not tensor.requires_grad and not tensor.is_inference() and tensor._is_view() and tensor._base is not None:
+            if not is_weight(tensor) and not tensor.is_inference() and tensor._is_view() and tensor._base is not None:
                 yield id(tensor._base)
 
     def _alike(self, line: Line) -> bool:
@@ -177,26 +181,24 @@ class _Reader:
     def _brought_in(self, line: Line) -> bool:
         """Each round is given a tensor of its own that no operation made."""
         of = self.of[line]
-        own = {id(t) for i in of for t in self.nodes[i].sources if not _trained(t) and not (not t.is_inference() and t._is_view())}
+        own = {id(t) for i in of for t in self.nodes[i].sources if not is_weight(t) and not (not t.is_inference() and t._is_view())}
         return len(own) >= FEWEST or sum(self.nodes[i].name in REENTRIES for i in of) >= FEWEST
 
     def _own_weights(self, line: Line) -> bool:
         """Each round has weights of its own: members of an ensemble, one table per column."""
         of = self.of[line]
-        return len({id(t) for i in of for t in self.nodes[i].sources if _trained(t)}) >= FEWEST // 2
+        return len({id(t) for i in of for t in self.nodes[i].sources if is_weight(t)}) >= FEWEST // 2
 
     def _leaves(self, group: Group) -> bool:
         return sum(n.name in EXITS and not n.shape for n in group.nodes) >= FEWEST
 
     def _in_order(self, line: Line) -> bool:
         """The parts are taken one after the other, not as what was computed says."""
-        taken = [self.nodes[i].region or () for i in self.of[line] if self.nodes[i].name in TAKING]
+        taken = [r for i in self.of[line] if self.nodes[i].name in TAKING and (r := self.nodes[i].region) is not None]
+        if len(taken) < sum(self.nodes[i].name in TAKING for i in self.of[line]):
+            return False
         back = sum(after < before for before, after in pairwise(taken))
         return back <= TURNS * len(taken)
-
-
-def _trained(tensor: torch.Tensor) -> bool:
-    return tensor.requires_grad and tensor.is_leaf
 
 
 def _spread(heads: list[int], all_of_them: list[int]) -> bool:

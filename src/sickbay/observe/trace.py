@@ -252,7 +252,7 @@ class Trace(TorchFunctionMode):
             if maker is None:
                 node.sources.append(tensor)
             node.shapes.append(tuple(tensor.shape))
-            node.attached.append(tensor.requires_grad)
+            node.attached.append(_attached(tensor))
         outputs = list(_tensors((output,), None))
         if name == "setitem":
             self._note_store(node, args)
@@ -263,20 +263,20 @@ class Trace(TorchFunctionMode):
         frame = user_frame(3)
         self._locate(node, frame)
         for tensor in node.sources:
-            if tensor.requires_grad and tensor.is_leaf and self._session.registry.entry(tensor) is None:
+            if is_weight(tensor) and self._session.registry.entry(tensor) is None:
                 self._session.registry.meet_stray(tensor, self._session.step, frame)
         if outputs:
             first = outputs[0]
             node.shape = tuple(first.shape)
             node.overwrites = bool(args) and args[0] is first
             node.region = region_of(args[1]) if name == "getitem" and len(args) > 1 else None
-            node.output_attached = any(t.requires_grad for t in outputs)
+            node.output_attached = any(map(_attached, outputs))
             node.value = first.detach() if not node.shape and node.output_attached else None
         node.cut = any(node.attached) and not node.output_attached
         if node.cut and not node.grad:
             node.stack = tuple(user_stack(frame))
         for tensor in outputs:
-            if not (tensor.is_leaf and tensor.requires_grad):  # a weight that the script updates in place is no result
+            if not is_weight(tensor):  # a weight that the script updates in place is no result
                 self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
         self.nodes.append(node)
         if outputs:
@@ -345,6 +345,20 @@ def _name(func: Any) -> str:
     if name in ("__get__", "__set__"):
         name = getattr(getattr(func, "__self__", None), "__name__", name)
     return str(name).strip("_").removeprefix("special_")
+
+
+def _attached(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.requires_grad
+    except RuntimeError:  # a view that was made without gradients, of weights that were changed since: autograd will not say
+        return False
+
+
+def is_weight(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.requires_grad and tensor.is_leaf
+    except RuntimeError:
+        return False
 
 
 def _in_place(func: Any, kwargs: Any) -> bool:

@@ -66,7 +66,7 @@ class Flow:
         sources = iter(node.sources)
         origins = [self.spots[maker] if maker is not None else _spot_of(next(sources)) for maker in node.args]
         before = node.inputs
-        for root, region in origins:
+        for root, region in origins[node.name in VIEWS :]:  # of a part that is only picked out, numbers are read where it is used
             if (contents := self._contents.get(root)) is not None:
                 before += contents.read(region)
         spot: Spot = (node.index, WHOLE)
