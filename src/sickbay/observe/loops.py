@@ -20,6 +20,7 @@ from sickbay.observe.places import place_of, user_stack
 from sickbay.observe.rounds import FEWEST, REPEATED, Group, Line, groups_in, line_of
 from sickbay.observe.syntax import loops_around
 from sickbay.observe.trace import Node
+from sickbay.observe.written_parts import Flow
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -103,11 +104,13 @@ class LoopWatch(Observer):
     def _look(self) -> None:
         trace = self.session.trace
         assert trace is not None
-        self.passed = {n.index for made in self.losses for n in trace.ancestors(made) if n.output_attached}
+        flow = Flow(trace.nodes, trace.stores)
+        behind = set().union(*map(flow.ancestors, self.losses))
+        self.passed = {i for i in behind if trace.nodes[i].output_attached}
         needed: set[Spot] = set()
         free: dict[Spot, list[Group]] = {}
         bodies: dict[Spot, Counter[Spot]] = {}
-        for group in groups_in(trace.nodes, trace.stores):
+        for group in groups_in(trace.nodes, flow):
             found = self._loop_of(group)
             if found is None:
                 continue

@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from sickbay.observe.trace import Node, Store, is_weight
+from sickbay.observe.trace import Node, is_weight
 from sickbay.observe.written_parts import Flow
 
 FEWEST = 32
@@ -60,12 +60,12 @@ class Group:
         return sorted(prod(n.shape) for n in self.nodes)[len(self.nodes) // 2]
 
 
-def groups_in(nodes: Sequence[Node], stores: Sequence[Store]) -> list[Group]:
+def groups_in(nodes: Sequence[Node], flow: Flow) -> list[Group]:
     """The loops of a step that are long enough, also those that have to be loops."""
     lines = [line_of(n) for n in nodes]
     counts = Counter(line for line in lines if line[0] is not None)
     repeated = {line for line, count in counts.items() if count >= REPEATED}
-    return _Reader(nodes, lines, repeated, Flow(nodes, stores)).groups() if repeated else []
+    return _Reader(nodes, lines, repeated, flow).groups() if repeated else []
 
 
 class _Reader:

@@ -378,4 +378,3 @@ def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
                     yield item
     if kwargs:
         yield from _tensors(tuple(kwargs.values()), None)
-

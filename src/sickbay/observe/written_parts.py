@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -50,6 +51,8 @@ class Flow:
         self.origins: list[list[Spot]] = []
         """Where the inputs of each operation lie."""
         self._contents: dict[Any, Contents] = {}
+        self._whole: dict[int, list[Contents]] = {}
+        """Operations that read a tensor as a whole which was filled part by part."""
         ahead = iter(stores)
         store = next(ahead, None)
         for node in nodes:
@@ -57,6 +60,18 @@ class Flow:
                 self._store(store)
                 store = next(ahead, None)
             self._follow(node)
+
+    def ancestors(self, index: int) -> set[int]:
+        """All operations that a value was made from, itself included."""
+        met, ahead = {index}, [index]
+        while ahead:
+            at = ahead.pop()
+            parts = (makers for contents in self._whole.get(at, ()) for makers in contents.parts.values())
+            for p in chain(self.before[at], *parts):
+                if p not in met and p < at:  # what was stored later is none of it
+                    met.add(p)
+                    ahead.append(p)
+        return met
 
     def _store(self, store: Store) -> None:
         root, region = self.spots[store.target_maker] if store.target_maker is not None else _spot_of(store.target)
@@ -69,6 +84,8 @@ class Flow:
         for root, region in origins[node.name in VIEWS :]:  # of a part that is only picked out, numbers are read where it is used
             if (contents := self._contents.get(root)) is not None:
                 before += contents.read(region)
+                if region == WHOLE:
+                    self._whole.setdefault(node.index, []).append(contents)
         spot: Spot = (node.index, WHOLE)
         if origins and (node.name in VIEWS or node.overwrites):
             root, region = origins[0]
