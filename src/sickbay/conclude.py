@@ -244,7 +244,9 @@ def _with_consequences(root: Suspicion, absorbed: list[Suspicion], present: set[
 def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verdict, str]:
     best = roots[0] if roots else None
     if best is not None and best.certainty != "possible":
-        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots) + _also_alarming(record, signs, best)
+        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots) + _also_alarming(
+            record, signs, best
+        )
     if record.facts.log is not None:
         return _logged(record, signs)
     if not _trains(record):

@@ -14,6 +14,7 @@ from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
+from sickbay.facts.drawn import Generator, Start
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
@@ -84,6 +85,7 @@ __all__ = [
     "FirstLoss",
     "Fragile",
     "FutureLeak",
+    "Generator",
     "Head",
     "Hoard",
     "Incident",
@@ -127,6 +129,7 @@ __all__ = [
     "Scheduler",
     "SignalGrowth",
     "Spikes",
+    "Start",
     "StateLoad",
     "Suspects",
     "Taken",
