@@ -149,9 +149,18 @@ def reaches_training(source: Source, node: ast.expr, depth: int = 0) -> bool:
         if isinstance(around, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             targets = around.targets if isinstance(around, ast.Assign) else [around.target]
             return any(_matters(source, around, t, depth) for t in targets)
+        if isinstance(around, ast.If):
+            return not all(map(_only_tells, (*around.body, *around.orelse)))
         if isinstance(around, ast.stmt):
             return True
     return True
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """A line that prints, waits or draws a picture."""
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and called(statement.value) in HARMLESS
+    )
 
 
 def _matters(source: Source, statement: ast.stmt, target: ast.expr, depth: int) -> bool:
