@@ -50,6 +50,7 @@ class Flow:
         self.spots: list[Spot] = []
         self.origins: list[list[Spot]] = []
         """Where the inputs of each operation lie."""
+        self._filled: list[bool] = []
         self._contents: dict[Any, Contents] = {}
         self._whole: dict[int, list[Contents]] = {}
         """Operations that read a tensor as a whole which was filled part by part."""
@@ -80,7 +81,7 @@ class Flow:
     def _follow(self, node: Node) -> None:
         sources = iter(node.sources)
         origins = [self.spots[maker] if maker is not None else _spot_of(next(sources)) for maker in node.args]
-        before = node.inputs
+        before = [p for p in node.inputs if not self._filled[p]]  # what is in it is told by what was stored
         for root, region in origins[node.name in VIEWS :]:  # of a part that is only picked out, numbers are read where it is used
             if (contents := self._contents.get(root)) is not None:
                 before += contents.read(region)
@@ -90,8 +91,9 @@ class Flow:
         if origins and (node.name in VIEWS or node.overwrites):
             root, region = origins[0]
             spot = (root, within(region, node.region) if node.name == "getitem" else region)
-            if node.overwrites:
+            if node.overwrites and node.name != "setitem":
                 self._contents.setdefault(root, Contents()).put(region, [node.index])
+        self._filled.append(node.name == "setitem")
         self.before.append(before)
         self.spots.append(spot)
         self.origins.append(origins)

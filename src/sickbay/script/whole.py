@@ -12,6 +12,7 @@ from sickbay.script.fixing import Edit, Source, called, receiver, source_at
 from sickbay.script.guesses import guess
 
 GATHERING = ("cat", "stack", "concat", "vstack", "hstack")
+REDUCING = frozenset("sum mean norm dot max min argmax argmin std var prod item any all float int".split())
 NOT_MODELS = ("torch", "F", "nn", "np", "functional", "math")
 Comprehension = ast.ListComp | ast.GeneratorExp
 
@@ -50,10 +51,32 @@ def expression_of(record: Record, loop: Place | None) -> str | None:
     body = rounds.loop.body[-1] if isinstance(rounds.loop, ast.For) else None
     value = rounds.loop.elt if not isinstance(rounds.loop, ast.For) else _value(body)
     whole = _whole(rounds, value) if value is not None else None
-    if whole is None or not any(isinstance(n, ast.Call) for n in ast.walk(whole)):
+    if whole is None or not _keeps_its_meaning(rounds, whole):
         return None
     name = _gathered_in(body) if body is not None else ""
     return f"{name} = {ast.unparse(whole)}" if name else ast.unparse(whole)
+
+
+def _keeps_its_meaning(rounds: Rounds, whole: ast.expr) -> bool:
+    """It calls something, nothing in it sums up what was a single part, and no loop around this one counts in it."""
+    calls = [c for c in ast.walk(whole) if isinstance(c, ast.Call)]
+    around = (_set_by(loop.target, loop.iter) for loop in rounds.source.loops(rounds.loop) if isinstance(loop, ast.For))
+    outer = {name for variables in around for name, tensor in variables.items() if tensor is None}
+    return bool(calls) and not any(called(c) in REDUCING for c in calls) and not outer & {n.id for n in ast.walk(whole) if isinstance(n, ast.Name)}
+
+
+@guess
+def pairs_of(record: Record, loop: Place | None) -> tuple[str, str] | None:
+    """The two tensors that a loop within a loop takes its parts from: `a[i]` and `b[j]`."""
+    source = source_at(record, loop)
+    found = [n for n in ast.walk(source.tree) if isinstance(n, ast.For) and n.lineno == loop.line] if source is not None and loop is not None else []
+    inner = found[0] if found else None
+    around = [a for a in source.loops(inner) if isinstance(a, ast.For)] if source is not None and inner is not None else []
+    if inner is None or not around:
+        return None
+    names = [ast.unparse(around[0].target), ast.unparse(inner.target)]
+    parts = {ast.unparse(n.slice): ast.unparse(n.value) for n in ast.walk(inner) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)}
+    return (parts[names[0]], parts[names[1]]) if all(n in parts for n in names) else None
 
 
 def rounds_at(record: Record, place: Place | None) -> Rounds | None:
@@ -96,8 +119,9 @@ class _Widen(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if self._counts(node.slice):
             return node.value
+        was_part = self._was_part(node.value)
         whole = self.generic_visit(node)
-        if isinstance(whole, ast.Subscript) and self._was_part(node.value) and isinstance(whole.slice, ast.Constant) and whole.slice.value is None:
+        if isinstance(whole, ast.Subscript) and was_part and isinstance(whole.slice, ast.Constant) and whole.slice.value is None:
             return whole.value
         return whole  # type: ignore[return-value]
 

@@ -47,7 +47,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Loop
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
-from sickbay.script.whole import diff_of, expression_of
+from sickbay.script.whole import diff_of, expression_of, pairs_of
 from sickbay.signs import Signs
 
 STEPS = 20
@@ -87,7 +87,7 @@ def kernel_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     yield proof(_told(loop), loop.place, None, operations=loop.operations, rounds=loop.rounds)
     yield hint(
-        f"these calls take at least {100 * share:.0f} % of a step of {1000 * whole:.3g} ms: {1e6 * loop.each_seconds:.2g} µs each, where a call on a handful of numbers "
+        f"these calls take about {100 * share:.0f} % of a step of {1000 * whole:.3g} ms: {1e6 * loop.each_seconds:.2g} µs each, where a call on a handful of numbers "
         f"takes {1e6 * loop.smallest_seconds:.2g} µs on this machine",
         share=share,
     )
@@ -109,12 +109,16 @@ def _usual(seconds: NDArray[np.float64]) -> float:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    place = record.facts.loops[0].loop
+    place = next((loop.loop for loop in record.facts.loops), None)
     text = "call it once on the whole tensor instead of once per part"
     if diff := diff_of(record, place):
         return Fix(text, diff, "consent")
     if expression := expression_of(record, place):
         return Fix(f"{text}; reductions such as a mean then go over the whole batch", expression, "advice")
+    if pairs := pairs_of(record, place):
+        a, b = pairs
+        every = f"{a}[:, None] - {b}[None, :]        # every pair at once; likewise {a} @ {b}.T, torch.cdist({a}, {b})"
+        return Fix("work out all pairs at once, by a matrix product or by broadcasting", every, "advice")
     return Fix(
         f"{text}: a batch dimension, a matrix product, `torch.cdist`, broadcasting, `gather`, `torch.where`, or `torch.vmap` of what a round does",
         "torch.vmap(one_round)(x)          # in place of: for i in range(len(x)): one_round(x[i])",
