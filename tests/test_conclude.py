@@ -75,6 +75,20 @@ def test_ranking_is_by_certainty_then_level_then_confidence() -> None:
     assert [s.cause for s in sorted((wanted[i] for i in (3, 0, 4, 2, 1)), key=rank)] == ["a", "b", "c", "d", "e"]
 
 
+def test_what_lies_in_the_machine_comes_after_what_keeps_a_run_from_learning() -> None:
+    slow, wrong, guessing = (
+        suspicion("slow", "proven", "system"),
+        suspicion("wrong", "likely", "hyperparameters"),
+        suspicion("one", level="evaluation"),
+    )
+    assert [s.cause for s in sorted([slow, guessing, wrong], key=rank)] == ["wrong", "one", "slow"]
+    assert [s.cause for s in fold([slow, guessing], signs())] == ["one", "slow"], "a slow run does not explain what evaluation shows"
+    possible = suspicion("maybe", "possible", "data")
+    assert [s.cause for s in sorted([possible, slow], key=rank)] == ["slow", "maybe"]
+    died = replace(slow, evidence=(Evidence("proof", "memory", numbers={"crash": 1.0}),))
+    assert [s.cause for s in sorted([wrong, died], key=rank)] == ["slow", "wrong"]
+
+
 def test_what_is_explained_by_name_is_folded_even_from_a_better_rank() -> None:
     roots = fold([suspicion("dead-relu", level="architecture"), suspicion("lr-too-high", level="hyperparameters", explains={"dead-relu"})], signs())
     assert [s.cause for s in roots] == ["lr-too-high"]

@@ -14,7 +14,8 @@ Several lines of one kind are rarely independent, so the second, third... count 
     possible   anything else from 0.3 on; below that the suspicion is dropped
 
 Ranking: certainty, then what the run died of (if it did), then level (data, architecture, procedure, hyperparameters: the more fundamental first), then
-confidence.
+confidence. What lies in the machine costs time, memory or repeatability, not what is learned: as long as it did not end the run it comes after every
+firm cause of the other levels, and explains none of what evaluation shows.
 
 Folding: a suspicion that another one explains, by name or by all of its signs, is a consequence and not a second illness. A cause never
 absorbs one that is more certain than itself, and a proof is absorbed only by name. When two explain each other, the one that names the
@@ -164,11 +165,12 @@ def _certainty(ledger: Sequence[Evidence], confidence: float) -> Certainty | Non
 # -- all causes -----------------------------------------------------------------------------------------------------
 
 
-def rank(s: Suspicion) -> tuple[bool, bool, int, bool, int, int, float, str]:
+def rank(s: Suspicion) -> tuple[bool, bool, bool, int, bool, int, int, float, str]:
     """Sort key: best first."""
     return (
         s.certainty == "possible",
         _in_vain(s),
+        _beside_learning(s),
         CERTAINTIES.index(s.certainty),
         not any(map(killed_the_run, s.evidence)),
         _tried_well(s),
@@ -176,6 +178,11 @@ def rank(s: Suspicion) -> tuple[bool, bool, int, bool, int, int, float, str]:
         -s.confidence,
         s.code,
     )
+
+
+def _beside_learning(s: Suspicion) -> bool:
+    """The model learns all the same: the run is slow, grows, or does not come again."""
+    return s.level == "system" and not any(map(killed_the_run, s.evidence))
 
 
 def _in_vain(s: Suspicion) -> bool:
@@ -209,7 +216,7 @@ def _explains(root: Suspicion, other: Suspicion, present: set[str]) -> int:
         return 0
     if root.trial is not None and root.trial.effect != "CURED" and (_in_vain(root) > _in_vain(other) or _cured(other)):
         return 0
-    if other.cause in root.explains or (other.level == "evaluation" and root.level != "evaluation"):
+    if other.cause in root.explains or (other.level == "evaluation" and root.level not in ("evaluation", "system")):
         return 2  # what evaluation shows is the outcome of all that comes before it
     seen = other.explains & present
     return int(other.certainty != "proven" and bool(seen) and seen <= root.explains and rank(root) < rank(other))
@@ -239,7 +246,9 @@ def _with_consequences(root: Suspicion, absorbed: list[Suspicion], present: set[
 def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verdict, str]:
     best = roots[0] if roots else None
     if best is not None and best.certainty != "possible":
-        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots)
+        return "sick", _sick(best, sum(s.certainty != "possible" for s in roots)) + _also_crashed(record, signs, roots) + _also_alarming(
+            record, signs, best
+        )
     if record.facts.log is not None:
         return _logged(record, signs)
     if not _trains(record):
@@ -299,6 +308,12 @@ def _also_crashed(record: Record, signs: Signs, roots: list[Suspicion]) -> str:
     if any(killed_the_run(e) or e.place == crash.place for e in proofs):
         return ""
     return f"; the script itself stopped with {crash.kind}{located(crash.place)}, which this does not explain: {_said(crash)}"
+
+
+def _also_alarming(record: Record, signs: Signs, best: Suspicion) -> str:
+    """Where nothing but the machine is found at fault, and training does not go well either."""
+    alarming = alarm(record, signs) if _beside_learning(best) else ""
+    return f"; besides, {alarming}" if alarming else ""
 
 
 def _trains(record: Record) -> bool:

@@ -161,11 +161,18 @@ class TestSymmetricInit(CauseTestCase):
         yield "no optimizer trains them", run(weights=same((1, 90)), parameters={"optimizer": None})
         yield "too early to say", run(weights=same((1, 90), later_step=5))
         yield "copied blocks in a row come apart", run(weights={"twin": "x.weight", "twin_later": False, "moved": True, "later_step": STEPS})
+        yield "trained anew from the same seed", begun_later()
         yield "zero branches that get a gradient", run(weights=same((1, 1), rms=0.0, moved=False), gradients=0.1)
         yield "adapters of which one half is random", adapters(0.1, down=0.1)
         yield "two zero matrices that are not multiplied", adapters(0.0, shapes=((4, 64), (32, 10)))
         yield "a recurrent layer whose units differ", lstm(distinct_later=(50, 90))
         yield "an embedding that starts at zero and comes apart", table(distinct_later=(40, 8))
+
+
+def begun_later() -> Record:
+    """Each weight starts as a copy of one that was trained before it."""
+    record = run(weights={"twin": "x.weight", "twin_later": True, "moved": True, "step": 100, "later_step": STEPS})
+    return replace(record, facts=replace(record.facts, weights=(*record.facts.weights, Weight(name="x.weight"))))
 
 
 def adapters(gradient: float, down: float = 0.0, shapes: tuple[tuple[int, int], tuple[int, int]] = ((4, 64), (128, 4))) -> Record:

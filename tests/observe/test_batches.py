@@ -303,3 +303,17 @@ for step in range(10):
     (scale,) = run.facts.inputs
     assert abs(scale.mean) < 1 and scale.maximum < 10
     assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def test_the_target_of_a_single_sample_has_no_order(script: WatchScript) -> None:
+    run = script("""
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        data, targets = torch.randn(20, 3), torch.randn(20)
+        for step in range(20):
+            loss = F.mse_loss(model(data[step])[0], targets[step])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)
+    assert run.facts.labels is None and not run.facts.limits

@@ -14,9 +14,11 @@ from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import Batches, EvaluationData, FeatureScale, Filled, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
+from sickbay.facts.drawn import Generator, Start
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, NearCopies, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
+from sickbay.facts.loops import Loop
 from sickbay.facts.loss import (
     Broadcast,
     ClassOrder,
@@ -84,6 +86,7 @@ __all__ = [
     "FirstLoss",
     "Fragile",
     "FutureLeak",
+    "Generator",
     "Head",
     "Hoard",
     "Incident",
@@ -97,6 +100,7 @@ __all__ = [
     "Loader",
     "Log",
     "LogitsThroughSoftmax",
+    "Loop",
     "Loss",
     "LossSpike",
     "Mask",
@@ -127,6 +131,7 @@ __all__ = [
     "Scheduler",
     "SignalGrowth",
     "Spikes",
+    "Start",
     "StateLoad",
     "Suspects",
     "Taken",
@@ -162,6 +167,8 @@ class Facts:
     kept: tuple[Kept, ...] = ()
     hoards: tuple[Hoard, ...] = ()
     """Containers that grow with the steps."""
+    loops: tuple[Loop, ...] = ()
+    """Loops that make very many small operations of a step, the largest first."""
     rebuilt: tuple[Rebuilt, ...] = ()
     batches: Batches = field(default_factory=Batches)
     randomness: Randomness = field(default_factory=Randomness)

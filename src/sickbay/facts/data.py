@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sickbay.facts.drawn import Generator, Start
 from sickbay.nouns import Place
 
 
@@ -105,6 +106,11 @@ class Randomness:
     seen: int = 0
     again: int = 0
     """Steps before which something had been drawn, but the state was one that had been before: somebody seeds anew."""
+    generators: tuple[Generator, ...] = ()
+    starts: tuple[Start, ...] = ()
+    """Of the trainings that one line of the script began several times."""
+    text_hash_varies: bool = False
+    """Python gives strings another hash in every process (PYTHONHASHSEED is not set): sets of strings come in another order, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,8 @@ class GraphWatch(Observer):
             self._begin()
 
     def step_begins(self, optimizer: Any, key: Any, closure: bool) -> None:
-        if not closure:  # with a closure, forward and backward are still to come
+        # With a closure, forward and backward are still to come; what an optimizer of the user's own does is followed, too.
+        if not closure and type(optimizer).__module__.startswith("torch."):
             self.trace.end()
 
     def step_ends(self, _: Any) -> None:

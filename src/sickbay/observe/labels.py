@@ -137,7 +137,7 @@ def _labels(call: LossCall) -> Any:
     """Class labels as integers, or single number targets as they are; None for anything else."""
     target = call.target
     assert target is not None
-    if not 0 < target.numel() <= MOST_LABELS:
+    if not 0 < target.numel() <= MOST_LABELS or not target.dim():  # a single sample's target by itself has no order
         return None
     if call.function in ("cross_entropy", "nll_loss", "multi_margin_loss") and not target.is_floating_point() and target.dim() == 1:
         labels = target.numpy()

@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import CodeType, FrameType
 
 from sickbay.nouns import Place
@@ -61,6 +62,14 @@ def user_frame(depth: int = 1) -> FrameType | None:
             fallback = frame
         frame = frame.f_back
     return fallback
+
+
+def user_stack(frame: FrameType | None) -> Iterator[tuple[CodeType, int]]:
+    """The user's frames from this one out, as keys: what stands around an operation (a loop, a `with torch.no_grad():`)."""
+    while frame is not None:
+        if kind_of(frame.f_code) == USER:
+            yield key_of(frame)
+        frame = frame.f_back
 
 
 def here(depth: int = 2) -> Place | None:

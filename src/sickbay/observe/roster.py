@@ -15,6 +15,7 @@ from sickbay.observe.graph import GraphWatch
 from sickbay.observe.hoards import HoardWatch
 from sickbay.observe.kept import KeptWatch
 from sickbay.observe.layers import LayerWatch
+from sickbay.observe.loops import LoopWatch
 from sickbay.observe.losses import LossWatch
 from sickbay.observe.machine import MachineWatch
 from sickbay.observe.modes import ModeWatch
@@ -39,6 +40,7 @@ from sickbay.observe.weights import WeightWatch
 def observers() -> tuple[type[Observer], ...]:
     """In the order in which they hear of a moment: the trace is switched off before others use torch themselves."""
     return (
+        LoopWatch,  # before the trace forgets what it followed
         GraphWatch,
         RangeWatch,
         LayerWatch,

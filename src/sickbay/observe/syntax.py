@@ -40,6 +40,27 @@ def _switches(node: ast.AST) -> list[tuple[int, int]]:
     return [(e.lineno, e.lineno) for e in expressions if any(word in ast.unparse(e) for word in _GRAD_OFF)]
 
 
+Loop = ast.For | ast.While | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+
+
+def loops_around(file: str, line: int) -> list[Loop]:
+    """The loops and comprehensions that run a line again and again, within the function that it stands in; outermost first."""
+    tree = tree_of(file)
+    if tree is None:
+        return []
+    covering = [n for n in ast.walk(tree) if (getattr(n, "lineno", 0) or line + 1) <= line <= (getattr(n, "end_lineno", 0) or 0)]
+    function = max((n.lineno for n in covering if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))), default=0)
+    loops = [n for n in covering if isinstance(n, Loop) and n.lineno >= function and _runs(n, line)]
+    return sorted(loops, key=lambda n: (n.lineno, n.col_offset))
+
+
+def _runs(loop: Loop, line: int) -> bool:
+    """...and not only once, as what a `for` goes through, or its `else`."""
+    if isinstance(loop, (ast.For, ast.While)):
+        return any(s.lineno <= line <= (s.end_lineno or s.lineno) for s in loop.body) or (isinstance(loop, ast.While) and line == loop.test.lineno)
+    return True
+
+
 def operands(call: str) -> tuple[str, str]:
     """The two sides of "a - b", or the first two arguments of "f(a, b)", as the user wrote them."""
     try:

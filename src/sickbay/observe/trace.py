@@ -17,8 +17,8 @@ import torch
 from torch.autograd.function import BackwardCFunction
 from torch.overrides import TorchFunctionMode
 
-from sickbay.observe.places import USER, key_of, user_frame
-from sickbay.observe.places import kind_of as frame_kind
+from sickbay.observe.places import key_of, user_frame, user_stack
+from sickbay.observe.regions import Region, region_of
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -55,7 +55,10 @@ class Node:
         "layer",
         "name",
         "output_attached",
+        "overwrites",
         "parent",
+        "region",
+        "seconds",
         "shape",
         "shapes",
         "sources",
@@ -84,6 +87,12 @@ class Node:
         """Class of the module that called the layer."""
         self.value: torch.Tensor | None = None
         """The result, if it is a single number."""
+        self.region: Region | None = None
+        """Of `x[i]`: which part of x it is, if the index tells."""
+        self.seconds = 0.0
+        """What the operation itself took."""
+        self.overwrites = False
+        """Its result is its first input, changed in place."""
 
     @property
     def inputs(self) -> list[int]:
@@ -106,6 +115,22 @@ class Write:
         self.layer: weakref.ref[torch.nn.Module] | None = None
 
 
+class Store:
+    """One assignment to a part of a tensor: `x[i] = value`."""
+
+    __slots__ = ("after", "key", "makers", "region", "target", "target_maker")
+
+    def __init__(self, after: int, target: torch.Tensor, target_maker: int | None, region: Region | None, makers: list[int]) -> None:
+        self.after = after
+        """Number of operations before it."""
+        self.target = target
+        self.target_maker = target_maker
+        self.region = region
+        self.makers = makers
+        """The operations that made what is stored."""
+        self.key: tuple[CodeType, int] | None = None
+
+
 class Trace(TorchFunctionMode):
     """The operations between the end of one step and the backward of the next."""
 
@@ -115,6 +140,7 @@ class Trace(TorchFunctionMode):
         self._on_output = on_output
         self.nodes: list[Node] = []
         self.writes: list[Write] = []
+        self.stores: list[Store] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._behind: dict[int, tuple[weakref.ref[torch.Tensor], weakref.ref[torch.Tensor]]] = {}
         """Results of `.data` and `.detach()`, and the tensors whose numbers they share."""
@@ -159,6 +185,7 @@ class Trace(TorchFunctionMode):
     def clear(self) -> None:
         self.nodes = []
         self.writes = []
+        self.stores = []
         self._makers = {}
         self._behind = {}
         self._numbers = {}
@@ -172,12 +199,13 @@ class Trace(TorchFunctionMode):
         session = self._session
         if not session.tracing or session.busy or inside_transform():
             return func(*args, **(kwargs or {}))
+        clock = session.clock
+        called = clock()
         output = func(*args, **(kwargs or {}))
+        started = clock()
         name = _name(func)
         if name in _PASSIVE:
             return output
-        clock = session.clock
-        started = clock()
         session.busy = True
         try:
             if torch.is_grad_enabled() and _in_place(func, kwargs) and len(self.writes) < MOST_WRITES:
@@ -185,7 +213,7 @@ class Trace(TorchFunctionMode):
             if self.outputs_only:
                 self._pass_on(name, output)
             elif self.seen < MOST_OPERATIONS:
-                self._note(name, args, kwargs, output)
+                self._note(name, args, kwargs, output, started - called)
             else:
                 self.truncated = True
                 session.tracing = False
@@ -220,20 +248,22 @@ class Trace(TorchFunctionMode):
             node.layer = weakref.ref(stack[-1])
             node.parent = type(stack[-2]) if len(stack) > 1 else None
 
-    def _note(self, name: str, args: Any, kwargs: Any, output: Any) -> None:
+    def _note(self, name: str, args: Any, kwargs: Any, output: Any, seconds: float) -> None:
         self.seen += 1
         given = list(_tensors(args, kwargs))
         makers = [self.maker_or_function(tensor) for tensor in given]
         node = Node(len(self.nodes), name)
+        node.seconds = seconds
         for tensor, maker in zip(given, makers, strict=True):
             node.args.append(maker)
             if maker is None:
                 node.sources.append(tensor)
             node.shapes.append(tuple(tensor.shape))
-            node.attached.append(tensor.requires_grad)
+            node.attached.append(_attached(tensor))
         outputs = list(_tensors((output,), None))
-        if name == "setitem" and id(args[0]) in self._behind:
-            outputs = [args[0]]
+        if name == "setitem":
+            self._note_store(node, args)
+            outputs = [args[0]] if id(args[0]) in self._behind else []
         leaves = not outputs and name in _EXITS and bool(node.shapes)
         if not outputs and not leaves:
             return
@@ -245,11 +275,13 @@ class Trace(TorchFunctionMode):
         if outputs:
             first = outputs[0]
             node.shape = tuple(first.shape)
-            node.output_attached = any(t.requires_grad for t in outputs)
+            node.overwrites = bool(args) and args[0] is first
+            node.region = region_of(args[1]) if name == "getitem" and len(args) > 1 else None
+            node.output_attached = any(map(_attached, outputs))
             node.value = first.detach() if not node.shape and node.output_attached else None
         node.cut = any(node.attached) and not node.output_attached
         if node.cut and not node.grad:
-            node.stack = tuple(_user_stack(frame))
+            node.stack = tuple(user_stack(frame))
         for tensor in outputs:
             if not trainable(tensor):  # a weight that the script updates in place is no result
                 self._makers[id(tensor)] = (weakref.ref(tensor), node.index)
@@ -269,6 +301,14 @@ class Trace(TorchFunctionMode):
             if shown is not None and not shown.requires_grad:
                 self._makers[id(shown)] = (found[1], node.index)
                 node.cut, node.output_attached = any(node.attached), False
+
+    def _note_store(self, node: Node, args: Any) -> None:
+        if len(args) != 3 or not isinstance(args[0], torch.Tensor):
+            return
+        store = Store(len(self.nodes), args[0], self.maker(args[0]), region_of(args[1]), [m for m in node.args[1:] if m is not None])
+        frame = user_frame(4)
+        store.key = key_of(frame) if frame is not None else None
+        self.stores.append(store)
 
     def _note_write(self, name: str, args: Any, kwargs: Any) -> None:
         tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(_tensors(args, kwargs), None)
@@ -367,6 +407,13 @@ def _name(func: Any) -> str:
     return str(name).strip("_").removeprefix("special_")
 
 
+def _attached(tensor: torch.Tensor) -> bool:
+    try:
+        return tensor.requires_grad
+    except RuntimeError:  # a view that was made without gradients, of weights that were changed since: autograd will not say
+        return False
+
+
 def _in_place(func: Any, kwargs: Any) -> bool:
     name = getattr(func, "__name__", "")
     if name.endswith("_") and (not name.endswith("__") or name in _WRITING):
@@ -384,11 +431,3 @@ def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
                     yield item
     if kwargs:
         yield from _tensors(tuple(kwargs.values()), None)
-
-
-def _user_stack(frame: Any) -> Iterator[tuple[CodeType, int]]:
-    """The user's frames from the innermost out: to find the `with torch.no_grad():` around an operation."""
-    while frame is not None:
-        if frame_kind(frame.f_code) == USER:
-            yield key_of(frame)
-        frame = frame.f_back

@@ -18,6 +18,7 @@ copies of a whole branch that run side by side.
 - Constant weights in front of dropout, or copied blocks one after the other (as nn.TransformerEncoder makes them): they come apart.
 - Rows of an embedding that never occur in the data.
 - Target networks and moving averages: no optimizer trains them.
+- A second model that is trained after the first from the same seed: they do not run side by side.
 
 ## Fix
 
@@ -142,7 +143,9 @@ def _never(gradients: np.ndarray | None, times: int = 3) -> bool:
 
 
 def _copies(record: Record, weights: Sequence[Weight]) -> Iterator[Evidence]:
-    twins = [w for w in weights if w.twin and w.twin_later and w.moved]
+    begun = {w.name: w.step for w in record.facts.weights}
+    # A model that is trained anew from the same seed is no branch of the one before.
+    twins = [w for w in weights if w.twin and w.twin_later and w.moved and begun.get(w.twin, w.step) == w.step]
     if twins:
         w = twins[0]
         more = f" (and {len(twins) - 1} more pairs)" if len(twins) > 1 else ""

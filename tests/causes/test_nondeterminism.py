@@ -1,0 +1,132 @@
+"""nondeterminism: what the seeds of a script that wants to come again do not cover, and what only looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from sickbay.facts import Generator, Randomness, Start
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record
+
+SEEDS = """\
+import random
+import numpy as np
+import torch
+
+def set_seed(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+set_seed(42)
+"""
+AUGMENTS = SEEDS + "def augment(image):\n    return image + np.random.normal(size=image.shape)\n"
+
+
+def drawn(source: str, *, moved: tuple[str, ...] = ("torch", "numpy", "python"), before: bool = True, other: str = "", **known: Any) -> Record:
+    generators = tuple(Generator(name=g, before=before, looks=40, moved=39 if g in moved else 0) for g in ("torch", "numpy", "python"))
+    randomness = Randomness(seen=40, generators=generators, **{"text_hash_varies": True} | known)
+    sources = {"train.py": source} | ({"utils.py": other} if other else {})
+    return make_record(series={"loss/train": [1.0] * 40}, sources=sources, randomness=randomness)
+
+
+def two_trainings(second: list[float], **differing: Any) -> Record:
+    place = Place("train.py", 12)
+    usual: dict[str, Any] = {"place": place, "weights": "w", "given": "g", "states": {"torch": "a", "python": "b", "numpy": "c"}}
+    starts = (Start(step=0, **usual), Start(step=4, **usual | {"states": {"torch": "a", "python": "x", "numpy": "c"}} | differing))
+    source = "import random\nimport torch\ntorch.manual_seed(0)\ndef batches(rows):\n    random.shuffle(rows)\n    return rows\n"
+    generators = (Generator(name="python", before=True, looks=8, moved=7),)
+    return make_record(
+        series={"loss/train": [4.0, 3.0, 2.0, 1.0, *second]},
+        sources={"train.py": source},
+        randomness=Randomness(seen=8, starts=starts, generators=generators),
+    )
+
+
+class TestNondeterminism(CauseTestCase):
+    cause = "nondeterminism"
+
+    def sick(self) -> Iterable[Record]:
+        yield drawn(AUGMENTS)
+        yield drawn("from utils import set_seed\nimport numpy as np\nset_seed(0)\nfor x in data:\n    step(x + np.random.rand(4))\n", other=SEEDS)
+        yield drawn("import torch, random\ntorch.manual_seed(0)  # for reproducibility\nfor rows in epochs:\n    random.shuffle(rows)\n")
+        yield two_trainings([4.0, 3.0, 2.5, 1.0])
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "nothing is drawn", drawn(AUGMENTS, moved=("torch",), before=False)
+        yield "everything is seeded", drawn(AUGMENTS.replace("    random.seed(seed)\n", "    random.seed(seed)\n    np.random.seed(seed)\n"))
+        yield "a library seeds all", drawn(AUGMENTS.replace("set_seed(42)", "L.seed_everything(42)"))
+        yield "nobody asked for it", drawn("import torch\nimport numpy as np\ntorch.manual_seed(0)\nx = np.random.rand(4)\n")
+        yield "nothing is seeded at all", drawn("import numpy as np\nx = np.random.rand(4)\ntrain(x)\n")
+        yield "the name of the run", drawn(SEEDS + 'run_id = np.random.randint(10**6)\nfolder = f"runs/{np.random.randint(9)}"\n')
+        yield "a pause and a picture", drawn(SEEDS + "time.sleep(np.random.rand())\nplt.scatter(np.random.rand(9), losses)\n")
+        yield "which lines are printed", drawn(SEEDS + "for x in data:\n    if np.random.rand() < 0.1:\n        print(x)\n")
+        yield "the same again", two_trainings([4.0, 3.0, 2.0, 1.0])
+        yield "another fold", two_trainings([4.0, 3.0, 2.5, 1.0], given="h")
+        yield "other weights", two_trainings([4.0, 3.0, 2.5, 1.0], weights="v")
+        yield "another seed", two_trainings([4.0, 3.0, 2.5, 1.0], states={"torch": "z", "python": "x", "numpy": "c"})
+        yield "weights on a device, which nobody looked at", two_trainings([4.0, 3.0, 2.5, 1.0], weights="")
+
+
+def test_the_line_and_the_missing_seed() -> None:
+    suspicion = assert_suspects(drawn(AUGMENTS), "nondeterminism", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 11
+    assert "+    np.random.seed(seed)" in suspicion.fix.diff and suspicion.fix.safety == "safe"
+    assert "set_seed(42)` at train.py:9" in suspicion.evidence[0].text
+
+
+def test_the_step_at_which_two_trainings_part() -> None:
+    suspicion = assert_suspects(two_trainings([4.0, 3.0, 2.5, 1.0]), "nondeterminism", "proven")
+    assert suspicion.place is not None and suspicion.place.line == 5
+    assert "differ from their step 2 on (2 and 2.5)" in suspicion.evidence[0].text
+    assert "+random.seed(0)" in suspicion.fix.diff
+
+
+VARYING = {
+    "rng = np.random.default_rng()\nfor x in data:\n    step(x + rng.normal(size=3))\n": "default_rng(0)",
+    "text = 'some words of text'\nletters = list(set(text))\nnumber = {c: i for i, c in enumerate(letters)}\n": "sorted(set(text))",
+    "def ids(sentence: str):\n    return [hash(w) % 64 for w in sentence.split()]\nx = torch.tensor(ids('a b'))\n": "zlib.crc32(w.encode())",
+    "words = 'b a c'.split()\nvocabulary = {}\nfor w in set(words):\n    vocabulary[w] = len(vocabulary)\n": "sorted(set(words))",
+    "rng = np.random.default_rng(hash('train') % 2**32)\nx = rng.normal(size=3)\ntrain(x)\n": "zlib.crc32('train'.encode())",
+}
+
+
+@pytest.mark.parametrize("lines", VARYING)
+def test_what_varies_from_process_to_process(lines: str) -> None:
+    seeds = SEEDS.replace("set_seed(42)", "torch.manual_seed(42)\nset_seed(1)").replace("    torch.manual_seed(seed)\n", "    np.random.seed(seed)\n")
+    suspicion = assert_suspects(drawn(seeds + lines), "nondeterminism", "likely")
+    assert VARYING[lines] in suspicion.fix.diff
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "rng = np.random.default_rng(3)\nx = rng.normal(size=3)\ntrain(x)\n",
+        "letters = sorted(set('some text'))\n",
+        "letters = list(set('some text'))\nletters.sort()\n",
+        "classes = list(set([3, 1, 2]))\n",
+        "known = set('some text'.split())\nrows = [r for r in rows if r in known]\nprint(len(set('ab')))\n",
+        "x = hash((1, 2)) % 7\n",
+        "def never():\n    return np.random.default_rng().normal()\n",
+    ],
+)
+def test_what_does_not_vary(lines: str) -> None:
+    seeds = SEEDS.replace("    random.seed(seed)\n", "    random.seed(seed)\n    np.random.seed(seed)\n")
+    assert_silent(drawn(seeds + lines), "nondeterminism", lines)
+
+
+def test_a_salt_that_is_set() -> None:
+    lines = "letters = list(set('some text'))\nnumber = {c: i for i, c in enumerate(letters)}\n"
+    seeds = SEEDS.replace("    random.seed(seed)\n", "    random.seed(seed)\n    np.random.seed(seed)\n")
+    assert_silent(drawn(seeds + lines, text_hash_varies=False), "nondeterminism", "PYTHONHASHSEED is in the environment")
+
+
+CLOCK = "import time, random\nimport torch\nseed = int(time.time())\nrandom.seed(seed)\ntorch.manual_seed(seed)\n"
+
+
+def test_a_seed_from_the_clock() -> None:
+    assert_suspects(drawn(CLOCK + "torch.use_deterministic_algorithms(True)\n"), "nondeterminism", "likely")
+    assert_silent(drawn(CLOCK + "torch.use_deterministic_algorithms(True)\nprint('seed', seed)\n"), "nondeterminism", "it is told")
