@@ -45,6 +45,8 @@ class Rank:
     """`init_process_group` was called; otherwise only the launcher's variables say that there are others."""
     backend: str = ""
     host: str = ""
+    local: int = 0
+    """Ranks on this machine, where the launcher says so."""
     model: str = ""
     """A key of the names and shapes of all that is trained."""
     wrapper: str = ""
@@ -66,8 +68,8 @@ class Rank:
     joins: bool = False
     """The script uses `Join`, which is made for ranks with different numbers of batches."""
     collectives: Mapping[str, int] = field(default_factory=dict)
-    """Calls by what they were given: "gradients", "late gradients" (after the step that should have used them), "weights", "forward" (inside a forward or
-    backward pass) and "other"."""
+    """Calls by what they were given: "gradients", "late gradients" (after the step that should have used them), "first weights" (before the first step),
+    "weights", "forward" (inside a forward or backward pass) and "other"."""
     collective_at: Mapping[str, Place] = field(default_factory=dict)
     loader: int | None = None
     """Index of the loader that training uses."""
@@ -178,6 +180,8 @@ class Lag:
     """...of so long a step."""
     usual: float = 0.0
     """The same for the median step."""
+    alike: bool = False
+    """All ranks take the same time for a step, as they do where they wait for each other."""
     always: float = 0.0
     """Share of all that was waited for any rank that was waited for this one."""
     steps: int = 0

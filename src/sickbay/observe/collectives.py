@@ -56,9 +56,9 @@ class Collectives:
         if "gradients" in roles:
             return "gradients" if session.since_step else "late gradients"
         if "weights" in roles:
-            return "weights"
+            return "weights" if session.step else "first weights"
         if total > 1 and sum(t.numel() for t in tensors) >= max(MOST_OF_ALL * total, 2):
-            return "gradients" if session.since_step else "weights"
+            return "gradients" if session.since_step else "weights" if session.step else "first weights"
         return "other"
 
     def _lie(self) -> tuple[dict[int, str], int]:
@@ -67,7 +67,12 @@ class Collectives:
             places: dict[int, str] = {}
             total = 0
             for tensor, _ in self.session.registry.entries():
-                if tensor.layout == torch.strided and not tensor.is_meta and type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.requires_grad:
+                if (
+                    tensor.layout == torch.strided
+                    and not tensor.is_meta
+                    and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+                    and tensor.requires_grad
+                ):
                     places[tensor.data_ptr()] = "weights"
                     total += tensor.numel()
                     if tensor.grad is not None and tensor.grad.layout == torch.strided:

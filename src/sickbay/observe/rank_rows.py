@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -51,9 +51,9 @@ def keys_of(x: torch.Tensor) -> Array:
     return np.asarray(scattered(row_keys(some_columns(x))) >> BITS)
 
 
-def readable(x: Any) -> bool:
+def readable(x: torch.Tensor | None) -> TypeGuard[torch.Tensor]:
     """Data (nothing that was computed with gradients) in main memory."""
-    return isinstance(x, torch.Tensor) and x.is_cpu and x.layout == torch.strided and x.dim() >= 1 and x.numel() > 0 and not x.requires_grad
+    return x is not None and x.is_cpu and x.layout == torch.strided and x.dim() >= 1 and x.numel() > 0 and not x.requires_grad
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
@@ -104,4 +104,6 @@ class Dealer:
 
 def deals_out(sampler: Any) -> bool:
     """Whether a sampler divides its data set among ranks: torch's, or one made like it."""
-    return isinstance(getattr(sampler, "num_replicas", None), int) and isinstance(getattr(sampler, "rank", None), int) and hasattr(sampler, "set_epoch")
+    return (
+        isinstance(getattr(sampler, "num_replicas", None), int) and isinstance(getattr(sampler, "rank", None), int) and hasattr(sampler, "set_epoch")
+    )

@@ -142,7 +142,9 @@ class RankWatch(Observer):
             self.session.sample_seconds += self.session.clock() - started
 
     def _print(self, step: int) -> None:
-        found = [(entry.name, tensor) for tensor, entry in self.session.registry.entries() if tensor.requires_grad and plain(tensor)][:MOST_TENSORS]
+        alone = self.replicas.alone
+        entries = [(t, e) for t, e in self.session.registry.entries() if t.requires_grad and id(t) not in alone and plain(t)]
+        found = [(entry.name, tensor) for tensor, entry in entries[:MOST_TENSORS]]
         if not found or (not self.session.sampled and not all(t.is_cpu for _, t in found)):
             return  # a device is waited for on sampled steps only
         self.model = self.model or _key_of(found)
@@ -183,6 +185,7 @@ class RankWatch(Observer):
                 joined=self.joined,
                 backend=self.backend,
                 host=socket.gethostname(),
+                local=_number("LOCAL_WORLD_SIZE") or 0,
                 model=self.model,
                 wrapper=self.replicas.kind or self._sharded(),
                 wrapped_at=self.replicas.place,
@@ -231,5 +234,3 @@ def _launch(address: str) -> str:
 def _number(variable: str) -> int | None:
     value = os.environ.get(variable, "")
     return int(value) if value.isdigit() else None
-
-

@@ -27,6 +27,8 @@ class Replicas:
         """Modules that are wrapped, by id; they live as long as their wrapper."""
         self.held: set[int] = set()
         """...and their parameters."""
+        self.alone: set[int] = set()
+        """...but for those that the script has told it to leave to each rank."""
         self.through = self.past = 0
         self.past_at: Place | None = None
         self.synced = self.unsynced = 0
@@ -39,6 +41,8 @@ class Replicas:
         self.place = self.place or place
         self.inside |= {id(m) for m in wrapper.modules() if m is not wrapper}
         self.held |= {id(p) for p in wrapper.parameters()}
+        alone = set(getattr(wrapper, "parameters_to_ignore", ()))
+        self.alone |= {id(p) for n, p in wrapper.named_parameters() if n.removeprefix("module.") in alone}
         group = getattr(wrapper, "process_group", None)
         ranks = torch.distributed.get_process_group_ranks(group) if group is not None else ()
         self.group = self.group or tuple(ranks)
