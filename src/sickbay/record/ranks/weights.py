@@ -165,6 +165,6 @@ def _buffers(replicas: Sequence[Member]) -> tuple[str, ...]:
         other = family(m.path, "buffer_print")
         b = beside(first, other, m.rank.rank) if first is not None and other is not None else None
         if b is not None and len(b.steps) >= 3:
-            far = np.asarray((b.gap > FAR * b.moved / 2) & (b.gap > 0.1 * b.size) & ~b.equal)[-2:].all(axis=0).tolist()
-            names |= {n: None for n, f in zip(b.names, far, strict=True) if f}
+            far = (b.gap > FAR * b.moved / 2) & (b.gap > 0.1 * b.size) & ~b.equal
+            names |= {n: None for j, n in enumerate(b.names) if far[-2:, j].all()}
     return tuple(names)[:MOST_NAMES]
