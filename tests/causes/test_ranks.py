@@ -13,7 +13,9 @@ from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 DDP = "DistributedDataParallel"
-DRIFTED = Apart(steps=(0, 1, 2, 4, 8, 16), ranks=2, parameters=4, differ=(1, 2, 4, 8, 16), names=("a.weight", "a.bias"), count=4, last_count=4, gap=0.1, moved=0.2)
+DRIFTED = Apart(
+    steps=(0, 1, 2, 4, 8, 16), ranks=2, parameters=4, differ=(1, 2, 4, 8, 16), names=("a.weight", "a.bias"), count=4, last_count=4, gap=0.1, moved=0.2
+)
 NEVER = replace(DRIFTED, differ=(0, 1, 2, 4, 8, 16))
 EQUAL = Apart(steps=(0, 1, 2, 4, 8, 16), ranks=2, parameters=4)
 DEALT = ShardSampler(kind="DistributedSampler", replicas=2, shuffle=True, epochs=(0, 1, 2), orders=(5, 6, 7))
@@ -27,12 +29,16 @@ for epoch in range(3):
 """
 
 
-def distributed(*, world: int = 2, each: dict[str, Any] | None = None, all_ranks: dict[str, Any] | None = None, loader: bool = False, **ranks: Any) -> Record:
+def distributed(
+    *, world: int = 2, each: dict[str, Any] | None = None, all_ranks: dict[str, Any] | None = None, loader: bool = False, **ranks: Any
+) -> Record:
     """A run of ranks that are alike; `each` are fields of `Rank`, `all_ranks` of `RankSummary`, the rest of `Ranks`."""
     facts = tuple(Rank(rank=r, world_size=world, joined=True, model="m", loader=0 if loader else None, **(each or {})) for r in range(world))
     summaries = tuple(RankSummary(rank=r, steps=100, backwards=100, finished=True, **(all_ranks or {})) for r in range(world))
     known: dict[str, Any] = {"world_size": world, "facts": facts, "all": summaries} | ranks
-    loaders = [Loader(index=0, role="train", sampler="RandomSampler", samples=1000, batches=20, epochs=3, built_at=Place("train.py", 3))] if loader else []
+    loaders = (
+        [Loader(index=0, role="train", sampler="RandomSampler", samples=1000, batches=20, epochs=3, built_at=Place("train.py", 3))] if loader else []
+    )
     return make_record(
         series={"loss/train": falling(2.0, 0.1, 100)},
         sources={"train.py": SOURCE},
@@ -129,7 +135,10 @@ class TestDuplication(CauseTestCase):
         yield "other models", each_own(distributed(rows=SAME, each=wrapped), model=("m", "n"))
         yield "a fixed input", distributed(rows=replace(SAME, distinct=1), each=wrapped)
         yield "a few batches", distributed(rows=replace(SAME, batches=5, same=5, distinct=5), each=wrapped)
-        yield "one epoch", each_own(distributed(each=wrapped), shard=(replace(DEALT, epochs=(0,), orders=(5,)), replace(DEALT, rank=1, epochs=(0,), orders=(5,))))
+        yield (
+            "one epoch",
+            each_own(distributed(each=wrapped), shard=(replace(DEALT, epochs=(0,), orders=(5,)), replace(DEALT, rank=1, epochs=(0,), orders=(5,)))),
+        )
         still = replace(DEALT, shuffle=False, epochs=(0, 0), orders=(5, 5))
         yield "in sequence", each_own(distributed(each=wrapped), shard=(still, replace(still, rank=1)))
         yield "uneven inside Join", self.uneven(wrapped | {"joins": True})

@@ -33,7 +33,7 @@ class Strength(nn.Module):
 
 def r_squared(model, x, y):
     with torch.no_grad():
-        predicted = torch.cat([model(part) for part in x.split(64)])
+        predicted = torch.cat([model(part) for part in x.split(32)])
     return 1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum()
 
 
@@ -58,7 +58,7 @@ def main(rank, world_size, port):
     torch.manual_seed(0)
     x, y = materials()
     sampler = DistributedSampler(TensorDataset(x, y), shuffle=True)
-    loader = DataLoader(TensorDataset(x, y), batch_size=64, sampler=sampler)
+    loader = DataLoader(TensorDataset(x, y), batch_size=32, sampler=sampler)
     model = DistributedDataParallel(Strength())
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     history = History()

@@ -48,6 +48,8 @@ class Collectives:
 
     def _role(self, given: tuple[Any, ...]) -> str:
         session = self.session
+        if not session.backwards:
+            return "first weights"  # what else would be sent before training begins?
         if session.step >= CLOSELY and not session.sampled:
             return max((r for r in self.counts if r != "forward"), key=self.counts.__getitem__, default="other")
         places, total = self._lie()
@@ -56,9 +58,9 @@ class Collectives:
         if "gradients" in roles:
             return "gradients" if session.since_step else "late gradients"
         if "weights" in roles:
-            return "weights" if session.step else "first weights"
+            return "weights"
         if total > 1 and sum(t.numel() for t in tensors) >= max(MOST_OF_ALL * total, 2):
-            return "gradients" if session.since_step else "weights" if session.step else "first weights"
+            return "gradients" if session.since_step else "weights"
         return "other"
 
     def _lie(self) -> tuple[dict[int, str], int]:

@@ -123,10 +123,16 @@ class RankWatch(Observer):
             return
         x = next(tensors_in([*call.args, *call.kwargs.values()]), None)
         if readable(x):
-            self.rows.add(keys_of(x), self.session.epoch)
+            self.rows.add(keys_of(x), self._epoch())
         elif x is not None and not x.is_cpu and self.loaded is not None:
-            self.rows.add(self.loaded, self.session.epoch)
+            self.rows.add(self.loaded, self._epoch())
             self.loaded = None
+
+    def _epoch(self) -> int:
+        """Of this batch: the session counts on when the first one of an epoch has been stepped on."""
+        batches = self._batches()
+        loader = batches.current if batches is not None else None
+        return self.session.epoch + (loader is not None and loader.begun and loader.trained_epochs > 0)
 
     # -- what our weights are -----------------------------------------------------------------------------------
 

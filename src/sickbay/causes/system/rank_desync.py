@@ -37,7 +37,9 @@ between `backward()` and `step()`, and let all ranks decide together when to lea
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from sickbay.causes.evidence import against, listed, located, proof, strong
 from sickbay.causes.ranked import called, exchanged, fewer_updates, in_parts, one_model
@@ -46,7 +48,7 @@ from sickbay.facts import Apart, Rank, Ranks
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.distributed import after_model, line_calling, model_line
-from sickbay.script.fixing import mend, source_at
+from sickbay.script.fixing import Source, mend, source_at
 from sickbay.signs import Signs
 
 SURE_STEPS = 2
@@ -205,12 +207,29 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
 
 
 def _called_through(record: Record, fact: Rank) -> str:
-    """`model.module(x)` as `model(x)`."""
-    source = source_at(record, fact.past_at)
-    if source is None or fact.past_at is None:
+    """The call of the model inside, made a call of what is wrapped."""
+    source, made = source_at(record, fact.past_at), source_at(record, fact.wrapped_at)
+    if source is None or made is None or fact.past_at is None or fact.wrapped_at is None:
         return ""
-    for call in source.calls("module", line=fact.past_at.line):
-        inner = source.segment(call.func)
-        if inner.endswith(".module"):
-            return source.diff(source.replacing(call.func, inner.removesuffix(".module")))
-    return ""
+    statement = made.statement(fact.wrapped_at.line)
+    name = made.segment(statement.targets[0]) if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else ""
+    calls = [c for c in source.calls(line=fact.past_at.line) if source.segment(c.func) in _inner_names(source, name)]
+    return source.diff(source.replacing(calls[0].func, name)) if name and len(calls) == 1 else ""
+
+
+def _inner_names(source: Source, wrapped: str) -> set[str]:
+    """What the script calls the model inside the wrapper: `model.module`, or a name that was given it."""
+    inner = f"{wrapped}.module"
+    given = [n for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and source.segment(n.value) == inner]
+    wraps = [
+        n.value.args[0] for n in ast.walk(source.tree) if isinstance(n, ast.Assign) and source.segment(n.targets[0]) == wrapped and _wraps(n.value)
+    ]
+    return {
+        inner,
+        *(source.segment(t) for n in given for t in n.targets),
+        *(source.segment(a) for a in wraps if isinstance(a, (ast.Name, ast.Attribute))),
+    }
+
+
+def _wraps(node: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and len(node.args) >= 1
