@@ -54,6 +54,8 @@ class RankWatch(Observer):
         self.collectives = Collectives(session)
         self.joins = False
         self.model = ""
+        self.unwrapped: tuple[str, ...] = ()
+        self.sharded = ""
         self.printed_at = -1
         if self.distributed:
             session.governor.appointments = EVERY
@@ -151,9 +153,11 @@ class RankWatch(Observer):
         alone = self.replicas.alone
         entries = [(t, e) for t, e in self.session.registry.entries() if t.requires_grad and id(t) not in alone and plain(t)]
         found = [(entry.name, tensor) for tensor, entry in entries[:MOST_TENSORS]]
+        self.sharded = self.sharded or self._sharded()
         if not found or (not self.session.sampled and not all(t.is_cpu for _, t in found)):
             return  # a device is waited for on sampled steps only
         self.model = self.model or _key_of(found)
+        self.unwrapped = tuple(self.replicas.left_out(self.session.registry))  # now: the model may be gone when the run ends
         for family, some in (("weight_print", found), ("buffer_print", list(self._buffers()))):
             unique = dict(some)
             if unique:
@@ -193,13 +197,13 @@ class RankWatch(Observer):
                 host=socket.gethostname(),
                 local=_number("LOCAL_WORLD_SIZE") or 0,
                 model=self.model,
-                wrapper=self.replicas.kind or self._sharded(),
+                wrapper=self.replicas.kind or self.sharded,
                 wrapped_at=self.replicas.place,
                 replicas=self.replicas.group if len(self.replicas.group) != self.world_size else (),
                 through=self.replicas.through,
                 past=self.replicas.past,
                 past_at=self.replicas.past_at,
-                unwrapped=tuple(self.replicas.left_out(self.session.registry)),
+                unwrapped=self.unwrapped,
                 unsynced=self.replicas.unsynced,
                 synced=self.replicas.synced,
                 joins=self.joins,

@@ -73,10 +73,9 @@ def rank_straggler(record: Record, signs: Signs) -> Iterator[Evidence]:
         excess=lag.excess,
     )
     mean = sum(s.waiting for s in others) / len(others)
+    who = f"{called([s.rank for s in others])} {'spends' if len(others) == 1 else 'spend'}"
     yield strong(
-        f"meanwhile {called([s.rank for s in others])} spend {_ms(mean)} of each step in the backward pass and in collectives, rank {lag.rank} {_ms(slow.waiting)}",
-        None,
-        waiting=mean,
+        f"meanwhile {who} {_ms(mean)} of each step in the backward pass and in collectives, rank {lag.rank} {_ms(slow.waiting)}", waiting=mean
     )
 
 

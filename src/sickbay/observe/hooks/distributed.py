@@ -93,14 +93,25 @@ def _joining(session: Session) -> Callable[[Callable[..., Any]], Callable[..., A
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
         def init_process_group(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            if not session.off and not session.busy:
-                address = kwargs.get("init_method", args[1] if len(args) > 1 else None)
-                session.fire("group_joined", address)
+            watching = _forked() if session.off else session
+            if watching is not None and not watching.busy:
+                watching.fire("group_joined", kwargs.get("init_method", args[1] if len(args) > 1 else None))
             return result
 
         return init_process_group
 
     return around
+
+
+def _forked() -> Session | None:
+    """The session of this process, if it was forked and now turns out to be a rank."""
+    from sickbay.observe import bootstrap, starting
+
+    try:
+        return starting.follow_fork()
+    except Exception as e:
+        bootstrap.tell(e)
+        return None
 
 
 def _wrapping(session: Session) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -152,6 +163,8 @@ def _told(session: Session, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except BaseException as error:
         if not isinstance(error, (SystemExit, KeyboardInterrupt)):
-            note_crash(session, error)
+            from sickbay.observe import starting  # a forked rank has a session of its own by now
+
+            note_crash(starting.current or session, error)
         error.__traceback__ = without_us(error.__traceback__)
         raise
