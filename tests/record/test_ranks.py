@@ -184,6 +184,11 @@ class TestChosen:
         assert (ranks.read, ranks.because) == (1, "it stopped first, with ValueError at step 8")
         assert [s.lost_contact for s in ranks.all] == [True, False, True]
 
+    def test_a_stage_without_a_loss_is_not_judged(self, tmp_path: Path) -> None:
+        write(tmp_path, 0, model="front", own_loss=False)
+        write(tmp_path, 1, model="back")
+        assert (read(tmp_path)[1].read, read(tmp_path)[1].because) == (1, "rank 0 has no loss of its own")
+
     def test_missing_ranks(self, tmp_path: Path) -> None:
         write(tmp_path, 1, 4)
         write(tmp_path, 3, 4, local=2)

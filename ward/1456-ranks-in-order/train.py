@@ -16,8 +16,8 @@ from torch.utils.data.distributed import DistributedSampler
 def loaders(rank, world_size):
     x, y = make_classification(2101, 24, n_informative=12, n_classes=4, class_sep=1.6, random_state=3)
     x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(y)
-    x = (x - x[:1601].mean(0)) / x[:1601].std(0)
-    train, held_out = TensorDataset(x[:1601], y[:1601]), TensorDataset(x[1601:], y[1601:])
+    x = (x - x[:1611].mean(0)) / x[:1611].std(0)
+    train, held_out = TensorDataset(x[:1611], y[:1611]), TensorDataset(x[1611:], y[1611:])
     sampler = DistributedSampler(train, num_replicas=world_size, rank=rank, shuffle=True, seed=9)
     return sampler, DataLoader(train, batch_size=32, sampler=sampler), DataLoader(held_out, batch_size=100)
 

@@ -65,6 +65,8 @@ class Rank:
     """Steps all of whose backward passes ran inside `no_sync()`,"""
     synced: int = 0
     """...and the others; of those that were looked at."""
+    own_loss: bool = True
+    """It calls backward on a loss, not on activations with a gradient that another rank has sent (a stage of a pipeline)."""
     joins: bool = False
     """The script uses `Join`, which is made for ranks with different numbers of batches."""
     collectives: Mapping[str, int] = field(default_factory=dict)

@@ -53,6 +53,8 @@ class RankWatch(Observer):
         self.replicas = Replicas()
         self.collectives = Collectives(session)
         self.joins = False
+        self.losses = self.backwards = 0
+        """Backward passes from a single number, and all."""
         self.model = ""
         self.unwrapped: tuple[str, ...] = ()
         self.sharded = ""
@@ -138,9 +140,11 @@ class RankWatch(Observer):
 
     # -- what our weights are -----------------------------------------------------------------------------------
 
-    def backward_begins(self, _: torch.Tensor, site: Site) -> None:
+    def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
         if not self.distributed:
             return
+        self.backwards += 1
+        self.losses += loss.numel() == 1
         self.replicas.backward()
         step = self.session.step
         if step != self.printed_at and (due(step) or self.collectives.worth_a_look()):
@@ -206,6 +210,7 @@ class RankWatch(Observer):
                 unwrapped=self.unwrapped,
                 unsynced=self.replicas.unsynced,
                 synced=self.replicas.synced,
+                own_loss=self.losses > 0 or not self.backwards,
                 joins=self.joins,
                 collectives=dict(self.collectives.counts),
                 collective_at=self._places(),

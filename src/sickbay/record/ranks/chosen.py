@@ -30,8 +30,8 @@ ORDER = {"loss": 0, "gradient": 1, "weight": 2}
 
 def chosen(members: Sequence[Member]) -> tuple[Member, str]:
     """The rank to read, and why it is not the first."""
-    lead = members[0]
-    why = "" if lead.rank.rank == 0 else "rank 0 left no record"
+    lead = next((m for m in members if m.rank.own_loss), members[0])
+    why = "" if lead.rank.rank == 0 else "rank 0 left no record" if members[0].rank.rank else "rank 0 has no loss of its own"
     broken = min((m for m in members if broke(m)), key=_first_broken, default=None)
     if broken is not None and _first_broken(broken)[:3] < _first_broken(lead)[:3]:
         step, what = broke(broken) or (0, "")
