@@ -47,7 +47,8 @@ def write(
             common[slice(None) if only is None else only, 0] += shift[step]
         writer.frame("weight_print", step, NAMES, common, width=2)
     if times:
-        columns = ("time/step", "time/data", "time/forward", "time/backward")
+        times = {"time/own": 0.0} | times
+        columns = ("time/step", "time/data", "time/forward", "time/backward", "time/own")
         for step in range(200):
             values = [float(t[step]) if isinstance(t, np.ndarray) else t for t in (times[c] for c in columns)]
             writer.frame("pulse", step, columns, values)
@@ -150,6 +151,15 @@ class TestTimes:
         assert (lag.rank, lag.part, lag.alike) == (2, "loading", True)
         assert lag.excess == pytest.approx(0.025, abs=0.002)
         assert lag.always > 0.95
+
+    def test_what_watching_costs_one_rank_is_no_work_of_its_own(self, tmp_path: Path) -> None:
+        """The others wait for that too, so that all steps are alike only with it."""
+        write(tmp_path, 0, times={"time/step": 0.03, "time/data": 0.02, "time/forward": 0.005, "time/backward": 0.005, "time/own": 0.02})
+        write(tmp_path, 1, times={"time/step": 0.05, "time/data": 0.001, "time/forward": 0.005, "time/backward": 0.044})
+        lag = read(tmp_path)[1].lag
+        assert lag is not None
+        assert (lag.rank, lag.alike) == (0, True)
+        assert lag.excess == pytest.approx(0.019, abs=0.001)
 
     def test_ranks_that_take_turns(self, tmp_path: Path) -> None:
         noise = np.random.default_rng(2).random((2, 200)) * 0.02

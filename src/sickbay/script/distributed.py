@@ -10,6 +10,25 @@ from sickbay.record.reader import Record
 from sickbay.script.fixing import Source, called, receiver, source_at, sources
 
 
+def holder(record: Record, parameter: str) -> tuple[Place | None, str]:
+    """The line that makes the module of the script's which holds a parameter ("criterion.centres"), and the diff that wraps it there."""
+    name = parameter.partition(".")[0]
+    found = [
+        (source, node)
+        for source in sources(record)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and source.segment(node.targets[0]).removeprefix("self.") == name
+        and isinstance(node.value, ast.Call)
+    ]
+    if len(found) != 1:
+        return None, ""
+    source, statement = found[0]
+    text = f"torch.nn.parallel.DistributedDataParallel({source.segment(statement.value)})"
+    return replace(source.place(statement.lineno), guess=True), source.diff(source.replacing(statement.value, text))
+
+
 def line_calling(record: Record, name: str) -> Place | None:
     """The line of the script that calls something by this name, if there is one only."""
     found = [source.place(call.lineno) for source in sources(record) for call in source.calls(name)]

@@ -47,7 +47,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Apart, Rank, Ranks
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.distributed import after_model, line_calling, model_line
+from sickbay.script.distributed import after_model, holder, line_calling, model_line
 from sickbay.script.fixing import Source, mend, source_at
 from sickbay.signs import Signs
 
@@ -166,6 +166,9 @@ def _stepped(record: Record) -> Place | None:
 
 
 def _made(record: Record, name: str) -> Place | None:
+    line, _ = holder(record, name)
+    if line is not None:
+        return line
     weight = next((w for w in record.facts.weights if w.name == name and w.built_at is not None), None)
     return weight.built_at if weight is not None else next((o.built_at for o in record.facts.optimizers if o.built_at is not None), None)
 
@@ -185,7 +188,13 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             "with nullcontext() if last_of_the_step else model.no_sync():\n    loss.backward()",
         )
     if fact.unwrapped:
-        return Fix("wrap every module that is trained, also a loss function with parameters", "criterion = DistributedDataParallel(criterion)")
+        diff = holder(record, fact.unwrapped[0])[1]
+        return mend(
+            "wrap every module that is trained, also a loss function with parameters",
+            diff,
+            "criterion = DistributedDataParallel(criterion)",
+            "consent",
+        )
     if fact.collectives.get("late gradients"):
         return Fix("average the gradients between backward() and step()", "loss.backward()\naverage_gradients(model)\noptimizer.step()")
     if ranks is not None and fewer_updates(ranks)[0]:

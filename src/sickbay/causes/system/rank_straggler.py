@@ -29,6 +29,7 @@ Make what is slow on that rank as fast as on the others: the same number of work
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sickbay.causes.evidence import strong
 from sickbay.causes.ranked import called
@@ -105,6 +106,9 @@ def _place(record: Record, lag: Lag) -> Place | None:
     loader = _loader(record)
     if lag.part == "loading" and loader is not None:
         return loader.item_at or loader.iterated_at
+    if lag.part == "rest" and record.facts.ranks is not None and record.facts.ranks.read == lag.rank:
+        shown = next((e.called_from or e.place for e in record.facts.evaluation_data), None)
+        return replace(shown, guess=True) if shown is not None else None
     return record.facts.timeline.places.get("forward") if lag.part == "forward" else None
 
 

@@ -23,9 +23,9 @@ FIRST = 8
 """Steps that are left out: caches, compilers, and our own first looks."""
 FEWEST = 32
 ALIKE = 1.1
-"""Longest mean step over shortest: ranks that wait for each other differ by our own work and the last step only."""
+"""Longest mean step over shortest: ranks that wait for each other differ by the last step only."""
 PARTS = ("loading", "forward", "rest")
-NAMES = ("time/step", "time/data", "time/forward", "time/backward", "time/collectives")
+NAMES = ("time/step", "time/data", "time/forward", "time/backward", "time/collectives", "time/own")
 Array = NDArray[np.float64]
 
 
@@ -34,7 +34,7 @@ class Times:
     """Of one rank: seconds per step."""
 
     segments: Array
-    """Means of (loading, forward, rest, waiting, step) by segment."""
+    """Means by segment: loading, forward, rest, waiting, the step, and the step with what watching it cost, for which the others wait, too."""
     usual: Array
     """The medians of the same over the whole run."""
     steps: int
@@ -58,10 +58,10 @@ def times_of(path: Path) -> Times | None:
     table = np.concatenate([t for _, t in columns])[np.argsort(steps, kind="stable")].astype(np.float64)[FIRST:]
     if len(table) < FEWEST or not np.isfinite(table).all():
         return None
-    whole, loading, forward, backward, collectives = table.T
+    whole, loading, forward, backward, collectives, watching = table.T
     waiting = backward + collectives
     rest = np.maximum(whole - loading - forward - waiting, 0.0)
-    parts = np.stack([loading, forward, rest, waiting, whole], axis=1)
+    parts = np.stack([loading, forward, rest, waiting, whole, whole + watching], axis=1)
     segments = np.stack([part.mean(axis=0) for part in np.array_split(parts, SEGMENTS)])
     return Times(segments, np.median(parts, axis=0), len(table))
 
@@ -91,7 +91,7 @@ def lag_of(ranks: Sequence[int], times: Sequence[Times]) -> Lag | None:
         excess=excess,
         step=float(mean[:, 4].mean()),
         usual=float(usual[slow, :3].sum() - usual[others, :3].sum(axis=1).max()),
-        alike=bool(mean[:, 4].max() <= ALIKE * mean[:, 4].min()),
+        alike=bool(mean[:, 5].max() <= ALIKE * mean[:, 5].min()),
         always=float(waited[slow] / max(waited.sum(), 1e-12)),
         steps=steps,
         seconds=excess * steps,
