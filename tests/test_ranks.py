@@ -172,3 +172,46 @@ for step in range(30):
     assert [s.rank for s in shards(run) if s.trained] == [0, 1]
     assert document["diagnoses"][0]["cause"] == "rank-data-duplication"
     assert document["diagnoses"][0]["certainty"] == "proven"
+
+
+def test_forked_ranks_are_watched_from_the_moment_they_join(tmp_path: Path) -> None:
+    """As in the older tutorials: `multiprocessing.Process` forks. Here the ranks also never make their weights equal."""
+    (tmp_path / "train.py").write_text(
+        BEGIN
+        + """
+def work(rank, world, port):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+    torch.manual_seed(rank)
+    model = nn.Linear(6, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    losses = []
+    for step in range(20):
+        x = torch.randn(8, 6)
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), x.sum(1, keepdim=True))
+        loss.backward()
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+            p.grad /= world
+        optimizer.step()
+        losses.append(loss.item())
+    tell(rank, model, losses)
+
+if __name__ == "__main__":
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    ranks = [mp.get_context("fork").Process(target=work, args=(r, 2, port)) for r in range(2)]
+    for r in ranks:
+        r.start()
+    for r in ranks:
+        r.join()
+"""
+    )
+    plain = execute(tmp_path, "train.py")
+    done, _, document = watched(tmp_path, "--quiet", "train.py")
+    assert lines(done.stdout) == lines(plain.stdout)
+    assert len(lines(plain.stdout)) == 2
+    assert [(d["cause"], d["certainty"]) for d in document["diagnoses"]][:1] == [("rank-desync", "proven")]
+    assert document["ranks"]["weights_differ"][0] == 0

@@ -29,9 +29,10 @@ def holder(record: Record, parameter: str) -> tuple[Place | None, str]:
     return replace(source.place(statement.lineno), guess=True), source.diff(source.replacing(statement.value, text))
 
 
-def line_calling(record: Record, name: str) -> Place | None:
-    """The line of the script that calls something by this name, if there is one only."""
-    found = [source.place(call.lineno) for source in sources(record) for call in source.calls(name)]
+def line_calling(record: Record, name: str, of: str = "") -> Place | None:
+    """The first line of the script that calls something by this name (of this module)."""
+    calls = [(source, call) for source in sources(record) for call in source.calls(name)]
+    found = [source.place(call.lineno) for source, call in calls if not of or ((on := receiver(call)) is not None and source.segment(on) == of)]
     return replace(found[0], guess=len(found) > 1) if found else None
 
 

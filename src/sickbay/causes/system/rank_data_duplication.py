@@ -41,7 +41,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Loader, Rank, Ranks, SameRows
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.distributed import dealt_out, told_of_epochs
+from sickbay.script.distributed import dealt_out, line_calling, told_of_epochs
 from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 
@@ -80,7 +80,7 @@ def _same(record: Record, ranks: Ranks) -> Iterator[Evidence]:
     group = sorted({r for pair in rows.pairs for r in pair})
     yield proof(
         f"{called(group)} were given the same rows in {rows.same} of the first {rows.batches} training batches ({rows.distinct} different ones), each at the same step",
-        loader.built_at if loader is not None else _forward(record),
+        loader.built_at if loader is not None else line_calling(record, "manual_seed", of="torch") or _forward(record),
         batches=rows.same,
     )
     shard = _seen(ranks).shard

@@ -69,10 +69,11 @@ def hook_distributed(session: Session, patches: Patches) -> None:
 
 def _collective(session: Session, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     clock = time.perf_counter
+    is_compiling = torch.compiler.is_compiling
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
         def collective(*args: Any, **kwargs: Any) -> Any:
-            if session.off or session.busy or session.talking or not session.mine() or torch.compiler.is_compiling():
+            if is_compiling() or session.off or session.busy or session.talking or not session.mine():
                 return original(*args, **kwargs)
             started = clock()
             session.talking = True
