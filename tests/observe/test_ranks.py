@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch.distributed.algorithms.join import Join
 
 from observe.conftest import WatchScript
+from observe.watched import exact, watching
 from sickbay.observe.governor import Governor
 from sickbay.observe.rank_rows import SKETCH, RankRows, keys_of
+from sickbay.observe.ranks import RankWatch
 from sickbay.observe.weight_prints import due, plain, prints
+from sickbay.record.reader import read_record
 
 TRAIN = """
 data = torch.utils.data.TensorDataset(torch.randn(80, 6), torch.randn(80, 1))
@@ -130,6 +135,51 @@ for step in range(3):
     optimizer.step()
 """)
     assert run.facts.rank.collectives == {"forward": 6}
+
+
+def train_in_a_group() -> list[bytes]:
+    """Comes by every moment of a rank: a group (of this process alone), a wrapper, a collective, Join."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{s.getsockname()[1]}"
+    torch.distributed.init_process_group("gloo", init_method=address, rank=0, world_size=1)
+    try:
+        torch.manual_seed(5)
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 1)))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        losses = []
+        with Join([model]):
+            for _ in range(6):
+                loss = model(torch.randn(8, 4)).square().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+        total = torch.tensor(losses)
+        torch.distributed.all_reduce(total)
+        return [total.numpy().tobytes(), *(p.detach().numpy().tobytes() for p in model.parameters()), torch.get_rng_state().numpy().tobytes()]
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("moment", ["group_joined", "wrapped", "collective", "uneven_expected"])
+def test_what_fails_among_ranks_is_contained(moment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = train_in_a_group()
+    calls: list[int] = []
+
+    def fails(*_: object) -> None:
+        calls.append(1)
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(RankWatch, moment, fails)
+    with watching(tmp_path / "run.sickbay", exact()) as session:
+        assert train_in_a_group() == plain
+    assert len(calls) == 1
+    assert "ranks" not in {o.name for o in session.observers}
+    record = read_record(tmp_path / "run.sickbay")
+    (event,) = record.events("observer-failed")
+    assert (event.data["observer"], event.data["moment"]) == ("ranks", moment)
+    assert len(record.series("loss/train")) == 6
 
 
 def test_prints_are_equal_for_equal_weights_and_as_far_apart_as_they_are() -> None:
