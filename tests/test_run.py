@@ -111,7 +111,11 @@ def test_every_rank_of_torchrun_is_recorded(tmp_path: Path) -> None:
     record = open_run(run)
     assert record.path is not None
     assert record.path.stem.startswith("rank-00000")
-    assert [limit.what for limit in record.facts.limits if "trained too" in limit.why] == ["the other processes of this run"]
+    ranks = record.facts.ranks
+    assert ranks is not None
+    assert (ranks.world_size, ranks.read, [s.finished for s in ranks.all]) == (2, 0, [True, True])
+    assert ranks.weights is not None
+    assert (ranks.weights.steps, ranks.weights.differ) == ((0, 1, 2, 4), ())
 
 
 def test_doctor_finds_this_environment_well() -> None:

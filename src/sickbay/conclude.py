@@ -40,6 +40,7 @@ from sickbay.causes.coverage import not_checked
 from sickbay.causes.crashes import crash_of, killed_the_run
 from sickbay.causes.evidence import at, first_place, located, times
 from sickbay.causes.health import alarm, describe, of_curves, still_falling, unclear
+from sickbay.causes.lost_ranks import lost
 from sickbay.causes.registry import Cause, catalogue
 from sickbay.causes.shapes import shapes, told
 from sickbay.facts import Crash
@@ -253,6 +254,8 @@ def _verdict(record: Record, signs: Signs, roots: list[Suspicion]) -> tuple[Verd
         return _logged(record, signs)
     if not _trains(record):
         return _untrained(record)
+    if gone := lost(record):
+        return "undecided", gone
     crash = crash_of(record)
     if crash is not None:
         return (

@@ -2,7 +2,7 @@
 
 .sickbay/runs/train-20260131-174501/
     run.json               what was started, when, how it ended (the supervisor writes it at the start and at the end)
-    rank-0.sickbay         one record per process: rank-N of a distributed job, else process-<pid>
+    rank-00000.sickbay     one record per process: rank-N where the launcher says which it is, else process-<pid>; what belongs together is in their facts
     diagnosis.json         the last diagnosis, as a document
     report.html            the same to look at
     bootstrap-errors.txt   only if a process could not be watched
@@ -27,6 +27,7 @@ from sickbay.errors import RecordNotFound, UsageError
 from sickbay.record.schema import SUFFIX
 
 if TYPE_CHECKING:
+    from sickbay.facts import Ranks
     from sickbay.nouns import RunSummary
     from sickbay.record.reader import Record
 
@@ -195,12 +196,15 @@ def _shard(path: Path) -> Shard:
         closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db,
     ):
         run = json.loads(db.execute("SELECT value FROM facts WHERE name = 'run'").fetchone()[0])
+        if known := db.execute("SELECT value FROM facts WHERE name = 'rank'").fetchone():
+            rank = int(json.loads(known[0]).get("rank", 0))
         return Shard(path, rank, int(run.get("steps", 0)), int(run.get("backwards", 0)))
     return Shard(path, rank)
 
 
 def open_run(path: Path | str) -> Record:
-    """The record of a run (its main process), with how the run ended; of a folder, a record file, or a name that `find_run` knows."""
+    """The record of a run (its main process; of a distributed run with what all ranks show), with how the run ended; of a folder, a record file, or a name that `find_run` knows."""
+    from sickbay.record.ranks import read_ranks, together
     from sickbay.record.reader import read_record
 
     place = Path(path) if Path(path).exists() else find_run(str(path), runs_root())
@@ -216,9 +220,13 @@ def open_run(path: Path | str) -> Record:
         if not is_run(folder):
             raise RecordNotFound(f"the folder {folder} holds no run: expected {RUN_FILE} or a *{SUFFIX} file in it")
         return _unseen(folder, info)
-    limits = [("the other processes of this run", _others(found))] if any(s.trained for s in found[1:]) else []
+    main, ranks = found[0].path, None
+    if members := together(s.path for s in found if s.trained):
+        main, ranks = read_ranks(members)
+    apart = [s for s in found if s.trained and s.path != main and s.path not in {m.path for m in members}]
+    limits = [("the other processes of this run", _others(main, apart))] if apart else []
     limits += [("a process of this run", f"sickbay could not get in: {line}") for line in bootstrap_errors(folder)[:3]]
-    return _completed(read_record(found[0].path), info, limits)
+    return _completed(read_record(main), info, limits, ranks)
 
 
 def _settle(path: Path) -> None:
@@ -229,14 +237,14 @@ def _settle(path: Path) -> None:
             db.execute("PRAGMA journal_mode=DELETE")
 
 
-def _others(found: Sequence[Shard]) -> str:
-    names = [s.path.stem for s in found[1:] if s.trained]
+def _others(main: Path, apart: Sequence[Shard]) -> str:
+    names = [s.path.stem for s in apart]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{found[0].path.stem} was read; {shown} trained too: look at one with `sickbay diagnose {found[1].path}`"
+    return f"{main.stem} was read; {shown} trained too: look at one with `sickbay diagnose {apart[0].path}`"
 
 
-def _completed(record: Record, info: RunInfo, limits: Sequence[tuple[str, str]]) -> Record:
-    """The record with what only the supervisor knows."""
+def _completed(record: Record, info: RunInfo, limits: Sequence[tuple[str, str]], ranks: Ranks | None = None) -> Record:
+    """The record with what only the supervisor knows, and what the other ranks' records show."""
     from sickbay.facts import Limit
     from sickbay.record.reader import with_facts
 
@@ -246,7 +254,7 @@ def _completed(record: Record, info: RunInfo, limits: Sequence[tuple[str, str]])
         run = replace(run, steps=max(run.steps, newest))
     known: dict[str, Any] = {"exit": info.exit if info.exit is not None else run.exit, "seconds": info.seconds or run.seconds}
     more = tuple(Limit(what=what, why=why) for what, why in limits)
-    return with_facts(record, run=replace(run, **known), limits=record.facts.limits + more)
+    return with_facts(record, run=replace(run, **known), limits=record.facts.limits + more, ranks=ranks)
 
 
 def _unseen(folder: Path, info: RunInfo) -> Record:

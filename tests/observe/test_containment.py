@@ -23,10 +23,9 @@ from sickbay.record.reader import read_record
 from sickbay.record.writer import RecordWriter
 from sickbay.settings import Settings
 
-LISTENED = [
-    (kind.name, moment) for kind in observers() for moment in MOMENTS if hasattr(kind, moment) and moment not in ("napped", "gradients_broken")
-]
-"""All but what comes only after a nap (see test_naps.py) or when a gradient is not finite (see test_forensics_gradients.py)."""
+ELSEWHERE = ("napped", "gradients_broken", "group_joined", "wrapped", "collective", "uneven_expected")
+LISTENED = [(kind.name, moment) for kind in observers() for moment in MOMENTS if hasattr(kind, moment) and moment not in ELSEWHERE]
+"""All but what comes only after a nap (see test_naps.py), when a gradient is not finite (see test_forensics_gradients.py) or among ranks (see test_ranks.py)."""
 
 
 def train() -> list[bytes]:

@@ -32,7 +32,7 @@ def test_documents_obey_the_schema(name: str) -> None:
 
 def test_the_shape_that_was_promised() -> None:
     made = document.build(fakes.softmax()[0], fakes.CWD)
-    assert list(made) == ["schema", "verdict", "reason", "diagnoses", "signs", "not_checked", "run", "incident", "trials"]
+    assert list(made) == ["schema", "verdict", "reason", "diagnoses", "signs", "not_checked", "run", "incident", "trials", "ranks"]
     first = made["diagnoses"][0]
     assert first["cause"] == "softmax-before-cross-entropy"
     assert first["place"] == {"file": "net.py", "line": 19, "layer": "fc2"}

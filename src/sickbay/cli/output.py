@@ -47,7 +47,7 @@ def console() -> Console:
 def document(diagnosis: Diagnosis, record: Record) -> str:
     from sickbay.report.document import build, dumps
 
-    return dumps(build(diagnosis, record.facts.run.cwd or None, record.facts.incident))
+    return dumps(build(diagnosis, record.facts.run.cwd or None, record.facts.incident, record.facts.ranks))
 
 
 def write_json(diagnosis: Diagnosis, record: Record, file: str) -> None:

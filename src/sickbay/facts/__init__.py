@@ -51,6 +51,7 @@ from sickbay.facts.procedure import (
     Scheduler,
     Timeline,
 )
+from sickbay.facts.ranks import Apart, Lag, Rank, Ranks, RankSummary, SameRows, ShardSampler
 from sickbay.facts.run import Environment, Evaluation, Hoard, Limit, Run
 from sickbay.facts.spikes import LossSpike, Outlier, Spikes
 from sickbay.nouns import Place
@@ -59,6 +60,7 @@ __all__ = [
     "HISTOGRAM_BINS",
     "HISTOGRAM_DECADES",
     "Accumulation",
+    "Apart",
     "Attached",
     "BadIndices",
     "BatchMixing",
@@ -94,6 +96,7 @@ __all__ = [
     "InputScale",
     "Kept",
     "LabelOrder",
+    "Lag",
     "Layer",
     "Limit",
     "LinearMap",
@@ -124,11 +127,16 @@ __all__ = [
     "Precision",
     "Probes",
     "Randomness",
+    "Rank",
+    "RankSummary",
+    "Ranks",
     "Rebuilt",
     "Relation",
     "Renamed",
     "Run",
+    "SameRows",
     "Scheduler",
+    "ShardSampler",
     "SignalGrowth",
     "Spikes",
     "Start",
@@ -198,6 +206,10 @@ class Facts:
     first_losses: tuple[FirstLoss, ...] = ()
     checkpoints: tuple[CheckpointRead, ...] = ()
     state_loads: tuple[StateLoad, ...] = ()
+    rank: Rank | None = None
+    """Only in the record of a process of a distributed run."""
+    ranks: Ranks | None = None
+    """...and what the records of all of them show, which is put together after the run."""
     log: Log | None = None
     """Only in the record of a run that another tool logged."""
 

@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,7 @@ def _exceptions(session: Session) -> None:
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         try:
-            if not session.off and os.getpid() == session.pid:
-                session.crash = crash_fact(kind, error, trace, session.step)
-                if session.crash is not None:
-                    session.crash = examined(session, session.crash, trace)
+            note_crash(session, error, trace)
             trace = without_us(trace)
             error.__traceback__ = trace
             _clean_chain(error)
@@ -50,6 +48,16 @@ def _exceptions(session: Session) -> None:
 
     sys.excepthook = excepthook
     # Not undone at close: a traceback is printed before atexit runs and must stay clean either way.
+
+
+def note_crash(session: Session, error: BaseException, trace: TracebackType | None = None) -> None:
+    """The exception that ends this process becomes a fact."""
+    trace = trace or error.__traceback__
+    with suppress(Exception):
+        if not session.off and os.getpid() == session.pid:
+            session.crash = crash_fact(type(error), error, trace, session.step)
+            if session.crash is not None:
+                session.crash = examined(session, session.crash, trace)
 
 
 def crash_fact(kind: type[BaseException], error: BaseException, trace: TracebackType | None, step: int) -> facts.Crash | None:

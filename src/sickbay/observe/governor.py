@@ -80,6 +80,8 @@ class Governor:
         """...and on one that is not."""
         self._steps = 0
         self._awake_next = 0
+        self.appointments = 0
+        """Steps that are multiples of it are not slept through: all ranks of a distributed run look at their weights there. 0 for none."""
         self._parts_left: tuple[str, ...] = ()
         """Of a look that is spread over several steps and not over yet,"""
         self._look_seconds = 0.0
@@ -120,7 +122,7 @@ class Governor:
     def may_sleep(self, step: int) -> bool:
         """Very short steps: even the cheap work is too dear for every one of them, so most are only counted."""
         wanted = EVERY_STEP * self.budget * self.step_seconds
-        if step < AWAKE_STEPS or self.fixed_seconds <= wanted:
+        if step < AWAKE_STEPS or self.fixed_seconds <= wanted or (self.appointments and step % self.appointments == 0):
             return False
         if step >= self._awake_next:
             interval = (self.fixed_seconds - self.asleep_seconds) / max(wanted - self.asleep_seconds, 0.1 * wanted)
@@ -132,6 +134,8 @@ class Governor:
         """The next step on which something is due, if it may be slept through until there."""
         landmark = 1 << step.bit_length()
         due = min(self._awake_next, self.frame.next_step, self.norm.next_step)
+        if self.appointments:
+            due = min(due, step - step % self.appointments + self.appointments)
         return min(due, landmark) if landmark <= LANDMARKS else due
 
     @property

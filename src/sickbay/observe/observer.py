@@ -14,6 +14,8 @@
     torch.compile(model), model.load_state_dict()    compiled, state_loaded
     nn.init.normal_(layer.weight), torch.load(file)  initialised, checkpoint_read
     module.load_state_dict(state), before it         state_given
+    dist.init_process_group(), DDP(model), Join      group_joined, wrapped, uneven_expected
+    dist.all_reduce(tensor), dist.barrier()          collective
     now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
 On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `gradients_broken`, `stepped`
@@ -79,6 +81,10 @@ MOMENTS = (
     "checkpoint_read",
     "state_given",
     "printed",
+    "group_joined",
+    "wrapped",
+    "collective",
+    "uneven_expected",
     "report",
     "finish",
 )

@@ -43,6 +43,10 @@ class Recording:
         self._phases = 0
 
     @property
+    def opened(self) -> bool:
+        return self._writer is not None
+
+    @property
     def writer(self) -> RecordWriter:
         """Opened at the first need: a loader worker or a script that never trains leaves no file."""
         if self._writer is None:

@@ -26,6 +26,7 @@ from sickbay.observe.printed import PrintWatch
 from sickbay.observe.probes import ProbeWatch
 from sickbay.observe.randomness import RandomWatch
 from sickbay.observe.ranges import RangeWatch
+from sickbay.observe.ranks import RankWatch
 from sickbay.observe.rebuilt import RebuiltWatch
 from sickbay.observe.replay import ReplayWatch, replaying
 from sickbay.observe.samples import SampleWatch
@@ -69,6 +70,7 @@ def observers() -> tuple[type[Observer], ...]:
         ProbeWatch,
         HoardWatch,
         PrintWatch,
+        RankWatch,
         MachineWatch,
         BlackboxWatch,
         *((ReplayWatch,) if replaying() is not None else ()),

@@ -46,7 +46,7 @@ SETTLE_STEPS, SETTLE_SECONDS, SETTLE_BYTES = 8, 1.0, 4 * 2**20
 per-layer statistics is lost when the process is killed. Losses are written every quarter second."""
 FIRE_SECONDS = 4e-6
 """What a moment costs outside our clock (the wrapper that tells of it, the call): measured on a tiny network, with and without us."""
-THROUGH_NAPS = frozenset({"batch_loaded", "scheduled", "clipped", "printed"})
+THROUGH_NAPS = frozenset({"batch_loaded", "scheduled", "clipped", "printed", "collective"})
 """Moments of an ordinary step at which observers may be told without ending a nap."""
 YOUNG = 64
 """In the first steps nothing waits longer than the record's own buffers."""
@@ -136,6 +136,8 @@ class Session:
         """What a trial changes in this run, in words; empty in every other run."""
         self.shortened = False
         """A trial ended the script before its own end."""
+        self.talking = False
+        """A collective is under way: those that it is made of are its own."""
         self.limits: dict[str, str] = {}
         self.exit: int | str | None = None
         self.crash: facts.Crash | None = None

@@ -16,12 +16,16 @@ from sickbay.settings import Settings
 
 current: Session | None = None
 """The session that observes this process."""
+installed = False
+"""...from its very beginning to its end (`sickbay run`), not for a while (`sickbay.watch`)."""
 _forks_watched = False
 
 
 def install(folder: Path, settings: Settings) -> Session:
     """For the bootstrap, right after torch was imported: observe this whole process until it ends."""
+    global installed
     session = start(record_path(folder), settings)
+    installed = True
     watch_ending(session)
     atexit.register(session.close)
     return session
@@ -64,6 +68,15 @@ def _in_child() -> None:
         current.off = True
         if current.trace is not None:
             current.trace.end()
+
+
+def follow_fork() -> Session | None:
+    """A forked process joins a process group: it is no loader's worker but a rank, and gets a session of its own. Only if its parent has recorded nothing yet."""
+    parent = current
+    if parent is None or not installed or parent.pid == os.getpid() or not parent.off or parent.recording.opened:
+        return None
+    parent.remove_hooks()
+    return install(parent.recording.path.parent, parent.settings)
 
 
 def record_path(folder: Path) -> Path:

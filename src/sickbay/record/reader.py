@@ -70,11 +70,11 @@ def read_record(path: Path | str) -> Record:
         raise NotARecord(f"{path} is empty: the run was stopped before anything was recorded")
     if start != b"SQLite format 3\0":
         raise NotARecord(f"{path} is not a sickbay record: those are the .sickbay files that `sickbay run` writes; `sickbay runs` lists them")
-    with closing(_open(path)) as db:
+    with closing(open_file(path)) as db:
         return _read(db, path)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_file(path: Path) -> sqlite3.Connection:
     quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = _connect(f"file:{quoted}?mode=ro")
     try:
@@ -171,7 +171,7 @@ def _numbers(db: sqlite3.Connection, damage: list[str]) -> tuple[dict[str, Serie
         values = np.frombuffer(data, "<f4").reshape(count, len(names), width)
         frames.setdefault(family, []).append((names, width, np.frombuffer(steps, "<i8"), values))
     series = _series(frames.pop("pulse", []))
-    return series, {name: _family(name, chunks) for name, chunks in frames.items()}
+    return series, {name: family_of(name, chunks) for name, chunks in frames.items()}
 
 
 def _series(chunks: Iterable[tuple[tuple[str, ...], int, np.ndarray, np.ndarray]]) -> dict[str, Series]:
@@ -192,7 +192,7 @@ def _join(name: str, pieces: list[tuple[np.ndarray, np.ndarray]]) -> Series:
     return Series(name, steps[order].astype(np.int64), values[order])
 
 
-def _family(name: str, chunks: list[tuple[tuple[str, ...], int, np.ndarray, np.ndarray]]) -> Family:
+def family_of(name: str, chunks: list[tuple[tuple[str, ...], int, np.ndarray, np.ndarray]]) -> Family:
     names = tuple(dict.fromkeys(n for c in chunks for n in c[0]))
     column = {n: j for j, n in enumerate(names)}
     width = max(c[1] for c in chunks)

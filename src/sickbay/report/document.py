@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sickbay.facts import Incident
+from sickbay.facts import Incident, Ranks, RankSummary
 from sickbay.nouns import Diagnosis, Evidence, Place, RunSummary, Sign, Suspicion, Trial
 from sickbay.report import words
 
@@ -20,8 +20,8 @@ SCHEMA = "sickbay/diagnosis/1"
 SCHEMA_FILE = Path(__file__).with_name("diagnosis.schema.json")
 
 
-def build(diagnosis: Diagnosis, cwd: str | None = None, incident: Incident | None = None) -> dict[str, Any]:
-    """The document, with what is known of the incident of the run. `cwd` is the folder that the run was started in (`record.facts.run.cwd`); files below it are told
+def build(diagnosis: Diagnosis, cwd: str | None = None, incident: Incident | None = None, ranks: Ranks | None = None) -> dict[str, Any]:
+    """The document, with what is known of the incident of the run and of its ranks. `cwd` is the folder that the run was started in (`record.facts.run.cwd`); files below it are told
     relative to it. Without it, the current folder is taken, which is the same one right after `sickbay run`."""
     folder = cwd or str(Path.cwd())
     return {
@@ -34,6 +34,7 @@ def build(diagnosis: Diagnosis, cwd: str | None = None, incident: Incident | Non
         "run": _run(diagnosis.run, folder),
         "incident": _incident(incident, folder),
         "trials": [_trial(t) for t in diagnosis.trials],
+        "ranks": _ranks(ranks, folder),
     }
 
 
@@ -135,6 +136,40 @@ def _incident(incident: Incident | None, folder: str) -> dict[str, Any] | None:
         "bytes": int(incident.bytes),
         "kept": [_text(part.part) for part in incident.kept],
         "missing": [{"what": _text(part.part), "why": _text(part.why)} for part in incident.missing],
+    }
+
+
+def _ranks(ranks: Ranks | None, folder: str) -> dict[str, Any] | None:
+    """Of a distributed run: each rank, and what their records show side by side."""
+    if ranks is None:
+        return None
+    weights, rows = ranks.weights, ranks.rows
+    return {
+        "world_size": int(ranks.world_size),
+        "shown": int(ranks.read),
+        "because": _text(ranks.because) or None,
+        "missing": [int(r) for r in ranks.missing],
+        "attempts": int(ranks.attempts),
+        "weights_compared": [int(s) for s in weights.steps] if weights is not None else None,
+        "weights_differ": [int(s) for s in weights.differ] if weights is not None else None,
+        "batches_compared": int(rows.batches) if rows is not None else None,
+        "batches_in_common": int(rows.same) if rows is not None else None,
+        "all": [_rank(s, folder) for s in ranks.all],
+    }
+
+
+def _rank(s: RankSummary, folder: str) -> dict[str, Any]:
+    return {
+        "rank": int(s.rank),
+        "record": _text(s.record),
+        "host": _text(s.host),
+        "steps": int(s.steps),
+        "finished": bool(s.finished),
+        "crash": _text(s.crash) or None,
+        "message": _text(s.message) or None,
+        "place": _place(s.crash_at, folder),
+        "first_not_finite": None if s.broken_step is None else {"step": int(s.broken_step), "what": _text(s.broken)},
+        "seconds_per_step": {"loading": _finite(s.loading), "forward": _finite(s.forward), "rest": _finite(s.rest), "waiting": _finite(s.waiting)},
     }
 
 

@@ -126,6 +126,8 @@ def _header(page: Page, view: View) -> None:
     _verdict(page, view)
     facts = [view.run.script, view.run.steps, view.run.duration, view.run.ended]
     page.prose(" · ".join(f for f in facts if f), style="dim")
+    if view.ranks:
+        page.prose(f"ranks: {view.ranks}", style="dim", hang=7)
     if view.run.treated:
         page.prose(f"{view.run.treated} (not the script as it is)", indent=9, label="TREATED", mark="bold yellow")
     if view.run.loss:

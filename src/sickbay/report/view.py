@@ -27,11 +27,13 @@ from sickbay.report.layers import (
     time_shares,
 )
 from sickbay.report.log_lines import log_lines
+from sickbay.report.ranks import rank_line, rank_table
 from sickbay.report.run_view import RunView, next_commands, run_view
 from sickbay.report.tables import Table, environment, loaders, losses, optimizers, run_facts
 from sickbay.report.trials import TrialView, trial_view
 
 EXCERPTS = 3
+NO_TABLE = Table((), ())
 _DIGIT = re.compile(r"(?<![\w.])\d")
 """A number in a sentence, other than one in a name such as conv1."""
 
@@ -120,6 +122,10 @@ class View:
     """...and what shows it."""
     log: tuple[tuple[str, str], ...] = ()
     """Where the numbers come from, if another tool logged them: label and text of each line."""
+    ranks: str = ""
+    """Of a distributed run: how many ranks there were, which one is shown, and what became of the others,"""
+    rank_table: Table = NO_TABLE
+    """...one by one."""
     trials: tuple[TrialView, ...] = ()
     """What was tried besides the cures of the causes shown."""
 
@@ -157,6 +163,8 @@ def build(diagnosis: Diagnosis, record: Record) -> View:
         incident=incident.summary(kept) if (kept := record.facts.incident) is not None else "",
         incident_command=f"sickbay incident {run.name}" if kept is not None else "",
         log=log_lines(record),
+        ranks=rank_line(record),
+        rank_table=rank_table(record),
         trials=tuple(trial_view(t) for t in diagnosis.trials if t not in {c.trial for c in diagnosis.causes}),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sickbay.observe.hooks.backward import hook_backward
 from sickbay.observe.hooks.compilers import hook_compilers
+from sickbay.observe.hooks.distributed import hook_distributed
 from sickbay.observe.hooks.loaders import hook_loaders
 from sickbay.observe.hooks.losses import LOSSES, hook_losses
 from sickbay.observe.hooks.modules import hook_modules
@@ -37,3 +38,4 @@ def put_in_place(session: Session) -> None:
     hook_loaders(session, patches)
     hook_compilers(session, patches)
     hook_printing(session, patches)
+    hook_distributed(session, patches)
