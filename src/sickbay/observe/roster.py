@@ -13,6 +13,7 @@ from sickbay.observe.examples import ExampleWatch
 from sickbay.observe.forensics import ForensicsWatch
 from sickbay.observe.graph import GraphWatch
 from sickbay.observe.hoards import HoardWatch
+from sickbay.observe.judged import JudgedWatch
 from sickbay.observe.kept import KeptWatch
 from sickbay.observe.layers import LayerWatch
 from sickbay.observe.losses import LossWatch
@@ -43,6 +44,7 @@ def observers() -> tuple[type[Observer], ...]:
         RangeWatch,
         LayerWatch,
         ModeWatch,
+        JudgedWatch,
         LossWatch,
         ForensicsWatch,
         SkipWatch,

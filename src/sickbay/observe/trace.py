@@ -30,7 +30,7 @@ DISPATCH_SECONDS = 3e-6
 """What torch itself spends per operation to call a function mode; measured, added to our own time."""
 _EXITS = frozenset({"item", "numpy", "tolist", "float", "int", "array", "bool"})
 """Operations through which a value leaves torch (names without underscores)."""
-_PASSIVE = frozenset(
+PASSIVE = frozenset(
     "shape dtype device requires_grad grad_fn is_leaf grad is_cuda is_nested ndim size dim numel stride names layout "
     "is_sparse is_quantized itemsize nbytes is_floating_point backward zero_grad set_grad_enabled retain_grad "
     "register_hook len hash repr format is_contiguous storage_offset data_ptr output_nr version is_mps is_meta is_cpu is_xpu".split()
@@ -167,8 +167,8 @@ class Trace(TorchFunctionMode):
         if not session.tracing or session.busy or inside_transform():
             return func(*args, **(kwargs or {}))
         output = func(*args, **(kwargs or {}))
-        name = _name(func)
-        if name in _PASSIVE:
+        name = operation_name(func)
+        if name in PASSIVE:
             return output
         clock = session.clock
         started = clock()
@@ -196,7 +196,7 @@ class Trace(TorchFunctionMode):
     def _pass_on(self, name: str, output: Any) -> None:
         if name not in self._session.wanted_outputs:
             return
-        first = output if isinstance(output, torch.Tensor) else next(_tensors((output,), None), None)
+        first = output if isinstance(output, torch.Tensor) else next(tensors_in((output,), None), None)
         if first is None:
             return
         node = Node(-1, name)
@@ -217,14 +217,14 @@ class Trace(TorchFunctionMode):
     def _note(self, name: str, args: Any, kwargs: Any, output: Any) -> None:
         self.seen += 1
         node = Node(len(self.nodes), name)
-        for tensor in _tensors(args, kwargs):
+        for tensor in tensors_in(args, kwargs):
             maker = self.maker(tensor)
             node.args.append(maker)
             if maker is None:
                 node.sources.append(tensor)
             node.shapes.append(tuple(tensor.shape))
             node.attached.append(tensor.requires_grad)
-        outputs = list(_tensors((output,), None))
+        outputs = list(tensors_in((output,), None))
         if name == "setitem" and id(args[0]) in self._behind:
             outputs = [args[0]]
         leaves = not outputs and name in _EXITS and bool(node.shapes)
@@ -262,7 +262,7 @@ class Trace(TorchFunctionMode):
                 node.cut, node.output_attached = any(node.attached), False
 
     def _note_write(self, name: str, args: Any, kwargs: Any) -> None:
-        tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(_tensors(args, kwargs), None)
+        tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(tensors_in(args, kwargs), None)
         if tensor is None or tensor.is_inference() or not tensor._version:
             return
         write = Write(name, tensor)
@@ -300,7 +300,7 @@ def inside_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def _name(func: Any) -> str:
+def operation_name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if name in ("__get__", "__set__"):
         name = getattr(getattr(func, "__self__", None), "__name__", name)
@@ -314,7 +314,7 @@ def _in_place(func: Any, kwargs: Any) -> bool:
     return bool(kwargs) and (kwargs.get("inplace") is True or kwargs.get("out") is not None)
 
 
-def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+def tensors_in(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
     for value in args:
         if isinstance(value, torch.Tensor):
             yield value
@@ -323,7 +323,7 @@ def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
                 if isinstance(item, torch.Tensor):
                     yield item
     if kwargs:
-        yield from _tensors(tuple(kwargs.values()), None)
+        yield from tensors_in(tuple(kwargs.values()), None)
 
 
 def _user_stack(frame: Any) -> Iterator[tuple[CodeType, int]]:
