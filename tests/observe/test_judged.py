@@ -124,9 +124,7 @@ for epoch in range(4):
 """
 
 
-@pytest.mark.parametrize(
-    ("trained", "judged"), [("mse_loss", "((model(xv) - yv) ** 2).mean()"), ("l1_loss", "(yv - model(xv)).abs().mean()")]
-)
+@pytest.mark.parametrize(("trained", "judged"), [("mse_loss", "((model(xv) - yv) ** 2).mean()"), ("l1_loss", "(yv - model(xv)).abs().mean()")])
 def test_differences_are_a_loss_where_training_has_the_same(trained: str, judged: str, script: WatchScript) -> None:
     run = script(NUMBERS.replace("TRAINED", trained).replace("JUDGED", judged))
     assert run.record.series("loss/eval").values.tolist() == pytest.approx(run.names["seen"], rel=1e-4)

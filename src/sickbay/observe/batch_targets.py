@@ -52,7 +52,7 @@ class BatchTargets:
             return
         self.looks += 1
         target, classes = call.target, call.input.shape[1] if call.input.dim() > 1 else 1
-        known = call.function in CLASSES and not target.is_floating_point() or call.function in YES_OR_NO
+        known = (call.function in CLASSES and not target.is_floating_point()) or call.function in YES_OR_NO
         held = [ref() for ref in self.newest]
         at = [i for i, t in enumerate(held) if t is not None and _same(t, target)] if known else []
         slot = Slot(at[0], len(held), call.function, classes) if len(at) == 1 else None
@@ -70,7 +70,12 @@ class BatchTargets:
         if target is None or target.device != output.device or not target.numel():
             return None
         if slot.function in CLASSES:
-            if output.dim() < 2 or output.shape[1] != slot.classes or target.is_floating_point() or output.shape[:1] + output.shape[2:] != target.shape:
+            if (
+                output.dim() < 2
+                or output.shape[1] != slot.classes
+                or target.is_floating_point()
+                or output.shape[:1] + output.shape[2:] != target.shape
+            ):
                 return None
             answers = output.argmax(1)
         else:

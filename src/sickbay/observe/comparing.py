@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
 
     right: float
     """Answers that are right; NaN for differences."""
-    count: int
+    judged: int
     squares: float
     """Mean of the squared differences; NaN for answers,"""
     absolute: float

@@ -138,10 +138,10 @@ class JudgedWatch(Observer):
         self.fruitful.add(self.key[0])
         into = self.passes.setdefault((*self.key, found.part), HandPass())
         if found.right == found.right:
-            into.add(found.right, found.count)
+            into.add(found.right, found.judged)
         else:
             measure = DIRECT[next(iter(self.functions))]
-            into.add_loss(getattr(found, measure), found.count)
+            into.add_loss(getattr(found, measure), found.judged)
 
     def _commit(self) -> None:
         if self.unsure is not None:

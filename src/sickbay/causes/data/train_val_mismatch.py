@@ -35,6 +35,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sickbay.causes.accuracies import accurate
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
@@ -51,6 +52,8 @@ LAST = 3
 """Evaluations that say what a model knows in the end."""
 FAR = 1.5
 """Validation loss against training loss, where no sign speaks: clearly worse."""
+LESS, ERRORS = 0.15, 4.0
+"""...or that share of answers fewer is right, and more than sampling gives."""
 
 
 @cause(
@@ -75,7 +78,7 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     if found is not None:
         different, shown, place = found
         yield strong(f"what is evaluated{located(shown)} {different.text}", place or shown)
-        yield from_sign("hint", trouble) if trouble is not None else hint("the validation loss is far above the training loss")
+        yield from_sign("hint", trouble) if trouble is not None else hint("validation is far worse than training")
 
 
 def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | None:
@@ -120,9 +123,19 @@ def _numbered(record: Record, data: EvaluationData) -> Place | None:
 def _worse(record: Record) -> bool:
     train, evaluated = record.series("loss/train"), record.series("loss/eval")
     if len(train) < 20 or len(evaluated) < 1:
-        return False
+        return _less_right(record)
     last = float(np.median(train.values[-max(5, len(train) // 10) :]))
     return float(np.median(evaluated.values[-3:])) > FAR * last + 1e-3 and last > 0
+
+
+def _less_right(record: Record) -> bool:
+    """The same where only the share of right answers is known."""
+    train = record.series("accuracy/train").values
+    if len(train) < LAST:
+        return False
+    known = float(np.median(train[-max(LAST, len(train) // 5) :]))
+    shares = [(float(np.median(s.values[-LAST:])), e.samples) for e, s in accurate(record)]
+    return any(known - share > max(LESS, ERRORS * (share * (1 - share) / max(n, 1)) ** 0.5) for share, n in shares)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
