@@ -13,7 +13,19 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, EvaluationData, FeatureScale, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
+from sickbay.facts.data import (
+    Batches,
+    EvaluationData,
+    FeatureScale,
+    InputScale,
+    LabelOrder,
+    Loader,
+    NonfiniteBatch,
+    Phase,
+    Randomness,
+    ScoredSet,
+    WordShift,
+)
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
@@ -115,6 +127,7 @@ __all__ = [
     "PartKept",
     "PartMissing",
     "Penalty",
+    "Phase",
     "Precision",
     "Probes",
     "Randomness",
@@ -123,6 +136,7 @@ __all__ = [
     "Renamed",
     "Run",
     "Scheduler",
+    "ScoredSet",
     "SignalGrowth",
     "Spikes",
     "StateLoad",
@@ -171,6 +185,10 @@ class Facts:
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     evaluation_data: tuple[EvaluationData, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    """Stretches of training on different samples; empty if there is only one."""
+    scored: tuple[ScoredSet, ...] = ()
+    """Sets of samples that the model was evaluated on more than once."""
     data_probe: DataProbe | None = None
     """What a sample of the data showed at the end of the run."""
     crash: Crash | None = None

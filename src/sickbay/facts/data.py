@@ -140,6 +140,49 @@ class FeatureScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredSet:
+    """How well the model did on one set of samples, wherever the script evaluates it."""
+
+    loader: int | None = None
+    place: Place | None = None
+    """Where the model is called, at first,"""
+    called_from: Place | None = None
+    """...and where the function around that."""
+    samples: int = 0
+    """Of the last pass."""
+    steps: tuple[int, ...] = ()
+    """Training steps before each pass,"""
+    accuracy: tuple[float | None, ...] = ()
+    loss: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A stretch of training, where training went over to other samples (or to another way of giving them to the model) at least once."""
+
+    first: int
+    """Its first step that was looked at,"""
+    last: int
+    """...its last,"""
+    steps: int
+    """...and how many were looked at."""
+    rows: int = 0
+    met: int = 0
+    """Of these rows, those that an earlier stretch had too, number for number."""
+    recognised: float = 0.0
+    """How likely such a row would have been known: 1 if earlier stretches were looked at step by step."""
+    labels: int = 0
+    """Different class labels,"""
+    labels_met: int = 0
+    """...and those of them that an earlier stretch had too."""
+    loader: int | None = None
+    place: Place | None = None
+    """Where the model is called,"""
+    called_from: Place | None = None
+    """...and where the function around it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordShift:
     """Ids at each position of evaluation's rows beside training's: shares of the tokens that would have to change to make both alike, means over the positions."""
 
@@ -168,7 +211,11 @@ class EvaluationData:
     train_loader: bool = False
     """Its batches came from the loader that training uses."""
     passes: int = 0
-    """Steps of the run after which it came."""
+    """Steps of the run after which it came,"""
+    first: int = 0
+    """...the first of them,"""
+    last: int = 0
+    """...and the last."""
     rows: int = 0
     distinct: int = 0
     found: int = 0

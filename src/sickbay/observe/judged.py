@@ -15,6 +15,7 @@ from sickbay.observe.batch_targets import BatchTargets
 from sickbay.observe.comparing import Comparing, Comparison
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.samples import caller_of
+from sickbay.observe.scored import Scored, ScoredSets
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -57,7 +58,8 @@ class JudgedWatch(Observer):
         self.passes: dict[Any, HandPass] = {}
         self.key: Any = None
         """Of the newest forward pass outside training: its line, the line that called the function around it, the loader."""
-        self.unsure: tuple[Any, int, int] | None = None
+        self.scored = ScoredSets(session)
+        self.unsure: tuple[Any, Scored | None, int, int] | None = None
         """Answers to the newest batch; a training step that is made of the same batch would make them a part of it."""
         self.loaded = False
         """A loader gave a batch that no training step has used."""
@@ -112,6 +114,7 @@ class JudgedWatch(Observer):
             self.targets.fresh = False
         else:
             self.key = (call.place_key, caller_of(3), self.session.loader if self.loaded else None)
+            self.scored.forward(call, *self.key[1:])
 
     def forward_ends(self, call: ForwardCall, output: Any) -> None:
         if call.grad:
@@ -125,7 +128,7 @@ class JudgedWatch(Observer):
         if not isinstance(output, torch.Tensor) or output.layout != torch.strided or not (output.is_cpu or self.session.sampled):
             return
         if fresh and not call.grad and call.place_key not in self.several and (found := self.targets.right(output)) is not None:
-            self.unsure = (self.key, *found)
+            self.unsure = (self.key, self.scored.newest, *found)
         elif not self.compiles and self.fruitless.get(call.place_key, 0) < FRUITLESS:
             self.followed.add(call.place_key)
             self.comparing.numbers = len(self.functions) == 1 and not self.functions.isdisjoint(DIRECT)
@@ -139,14 +142,18 @@ class JudgedWatch(Observer):
         into = self.passes.setdefault((*self.key, found.part), HandPass())
         if found.right == found.right:
             into.add(found.right, found.judged)
+            if not found.part:
+                self.scored.answers(self.scored.newest, found.right, found.judged)
         else:
             measure = DIRECT[next(iter(self.functions))]
             into.add_loss(getattr(found, measure), found.judged)
+            self.scored.loss(getattr(found, measure), found.judged, None)
 
     def _commit(self) -> None:
         if self.unsure is not None:
-            key, right, count = self.unsure
+            key, scored, right, count = self.unsure
             self.unsure = None
+            self.scored.answers(scored, right, count)
             self.passes.setdefault((*key, 0), HandPass()).add(right, count)
 
     def batch_loaded(self, _: Any, batch: Any, seconds: float) -> None:
@@ -175,6 +182,9 @@ class JudgedWatch(Observer):
         self.comparing.leave()
         if not self.comparing.entered:
             self.session.comparing = None
+
+    def report(self) -> None:
+        self.session.writer.fact("scored", self.scored.told())
 
     def take(self) -> dict[Any, HandPass]:
         """What was judged since training went on; it begins anew."""

@@ -135,7 +135,10 @@ class LossWatch(Observer):
         if not call.output.is_cpu and not self.session.sampled:
             return  # no device sync outside sampled steps
         if (evaluation := self._open(key)) is not None:
-            self._add(evaluation, self._result(call))
+            result = self._result(call)
+            self._add(evaluation, result)
+            if (judged := self._judged) is not None:
+                judged.scored.loss(result.loss, result.samples, result.accuracy)
 
     def _open(self, key: Any, by_hand: bool = False) -> Evaluation | None:
         evaluation = self.evaluations.get(key)
@@ -165,7 +168,7 @@ class LossWatch(Observer):
             self.evaluated.append(result.counts)
 
     def _close_evaluations(self) -> None:
-        for key, found in self._judged_by_hand().items():
+        for key, found in self._judged.take().items() if self._judged is not None else ():
             self._take_by_hand(key, found)
         for evaluation in self.open:
             score = evaluation.close()
@@ -176,10 +179,11 @@ class LossWatch(Observer):
                 self.session.pulse[f"accuracy/eval{suffix}"] = score.accuracy
         self.open.clear()
 
-    def _judged_by_hand(self) -> dict[Any, HandPass]:
-        if self.by_hand is None:
+    @property
+    def _judged(self) -> JudgedWatch | None:
+        if self.by_hand is None or self.by_hand not in self.session.observers:  # it may have failed meanwhile
             self.by_hand = next((o for o in self.session.observers if isinstance(o, JudgedWatch)), None)
-        return self.by_hand.take() if self.by_hand is not None else {}
+        return self.by_hand
 
     def _take_by_hand(self, key: Any, found: HandPass) -> None:
         """What the script itself compared in this pass; where a loss was computed too, it is that one's."""

@@ -21,6 +21,7 @@ from sickbay.observe.machine import MachineWatch
 from sickbay.observe.modes import ModeWatch
 from sickbay.observe.observer import Observer
 from sickbay.observe.optimizers import OptimizerWatch
+from sickbay.observe.phases import PhaseWatch
 from sickbay.observe.precision import PrecisionWatch
 from sickbay.observe.printed import PrintWatch
 from sickbay.observe.probes import ProbeWatch
@@ -55,6 +56,7 @@ def observers() -> tuple[type[Observer], ...]:
         ActivationWatch,
         BatchWatch,
         SampleWatch,
+        PhaseWatch,
         RandomWatch,
         ExampleWatch,
         TimelineWatch,
