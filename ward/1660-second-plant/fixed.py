@@ -81,7 +81,7 @@ def main():
     model = FaultNet()
 
     fit(model, north_train, args.rounds, args.lr, {"north": north_test})
-    reminder = Subset(north_train.dataset, range(0, 2000, 4))
+    reminder = Subset(north_train.dataset, range(0, 2000, 2))
     both_train = DataLoader(ConcatDataset([south_train.dataset, reminder]), batch_size=64, shuffle=True)
     fit(model, both_train, args.rounds, args.lr, {"north": north_test, "south": south_test})
 

@@ -48,8 +48,9 @@ for epoch in range(8):
         opt.step()
     print(f"epoch {epoch}  train {loss.item():.3f}  0-4: loss %.3f acc %.3f" % validate(t_low))
 
-print("-- forms of the second batch, with some of the first")
-kept = torch.randperm(len(x_low))[: len(x_low) // 3]
+print("-- forms of the second batch, with half of the first")
+kept = torch.randperm(len(x_low))[: len(x_low) // 2]
+opt = torch.optim.SGD(net.parameters(), lr=0.02, momentum=0.9)
 x_high, y_high = torch.cat([x_high, x_low[kept]]), torch.cat([y_high, y_low[kept]])
 for epoch in range(8):
     order = torch.randperm(len(x_high))

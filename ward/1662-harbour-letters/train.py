@@ -79,8 +79,8 @@ class Trainer:
 
 torch.manual_seed(5)
 alphabet = sorted(set("".join(messages(w, 400, 9) for w in (NORTH, SOUTH))))
-north, north_held = Corpus(messages(NORTH, 700, 1), alphabet), Corpus(messages(NORTH, 120, 2), alphabet)
-south, south_held = Corpus(messages(SOUTH, 700, 3), alphabet), Corpus(messages(SOUTH, 120, 4), alphabet)
+north, north_held = Corpus(messages(NORTH, 400, 1), alphabet), Corpus(messages(NORTH, 120, 2), alphabet)
+south, south_held = Corpus(messages(SOUTH, 400, 3), alphabet), Corpus(messages(SOUTH, 120, 4), alphabet)
 
 trainer = Trainer(Speller(len(alphabet)), rate=5e-3)
 trainer.run(north, 6, {"north": north_held})

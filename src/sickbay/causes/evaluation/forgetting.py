@@ -22,7 +22,7 @@ and it is not back at the end. The new data is learned meanwhile.
 
 ## Fix
 
-Mix a part of the old samples into the new ones (a tenth is often enough), train on with a rate ten times lower or with the lower layers frozen, or add a term that keeps the weights (or the answers) near
+Mix a part of the old samples into the new ones (from a tenth to a half), train on with a rate ten times lower or with the lower layers frozen, or add a term that keeps the weights (or the answers) near
 the old ones; and stop by both scores.
 
 ## References
@@ -190,7 +190,7 @@ def _place(record: Record, phase: Phase) -> Place | None:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     found = lost(record)
     phase = max(found, key=lambda x: x.size).phase if found else None
-    old, new = _names(record, phase) if phase is not None else ("", "")
+    old, new = (_names(record, phase) if phase is not None else None) or ("", "")
     if old and new and phase is not None and phase.loader is not None:
         snippet = (
             "from torch.utils.data import ConcatDataset, DataLoader, Subset\n\n"
@@ -221,11 +221,11 @@ def _names(record: Record, phase: Phase) -> tuple[str, str]:
 
 
 def _arguments(record: Record, place: Place | None) -> list[str]:
-    """The names of what the outermost call on a line is given; of `x[rows]`, x."""
+    """The names of what the calls on a line are given, from left to right; of `x[rows]`, x."""
     source = source_at(record, place)
     statement = source.statement(place.line) if source is not None and place is not None else None
-    names = [n.id for call in ast.walk(statement) if isinstance(call, ast.Call) for n in _given(call)] if statement is not None else []
-    return names
+    names = [n for call in ast.walk(statement) if isinstance(call, ast.Call) for n in _given(call)] if statement is not None else []
+    return [n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset))]
 
 
 def _given(call: ast.Call) -> list[ast.Name]:
