@@ -24,6 +24,7 @@ from sickbay.facts.data import (
     Phase,
     Randomness,
     ScoredSet,
+    Served,
     WordShift,
 )
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, Offset, Outlying, Relation, Renamed, Suspects
@@ -137,6 +138,7 @@ __all__ = [
     "Run",
     "Scheduler",
     "ScoredSet",
+    "Served",
     "SignalGrowth",
     "Spikes",
     "StateLoad",
@@ -189,6 +191,8 @@ class Facts:
     """Stretches of training on different samples; empty if there is only one."""
     scored: tuple[ScoredSet, ...] = ()
     """Sets of samples that the model was evaluated on more than once."""
+    served: tuple[Served, ...] = ()
+    """What was predicted after training, of samples that are prepared otherwise than in an earlier evaluation."""
     data_probe: DataProbe | None = None
     """What a sample of the data showed at the end of the run."""
     crash: Crash | None = None

@@ -157,6 +157,32 @@ class ScoredSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Samples that the model was given after training, which are those of an earlier evaluation, prepared otherwise."""
+
+    place: Place | None = None
+    """Where the model is called,"""
+    called_from: Place | None = None
+    """...and where the function around that."""
+    texts: tuple[str, ...] = ()
+    """Both as they are written, with the names of the functions that they stand in."""
+    loader: int | None = None
+    reference: Place | None = None
+    """Where the model is called with the same samples as they were evaluated,"""
+    reference_from: Place | None = None
+    reference_loader: int | None = None
+    rows: int = 0
+    map: str = ""
+    """From those to these, in words (those are called training, these serving)."""
+    back: str = ""
+    """...and back again, as code."""
+    answers: int = 0
+    """Answers to the same samples by the same weights; 0 if the weights had moved between both."""
+    changed: int = 0
+    """Those that differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
     """A stretch of training, where training went over to other samples (or to another way of giving them to the model) at least once."""
 

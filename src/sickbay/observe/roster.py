@@ -31,6 +31,7 @@ from sickbay.observe.rebuilt import RebuiltWatch
 from sickbay.observe.replay import ReplayWatch, replaying
 from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
+from sickbay.observe.served import ServedWatch
 from sickbay.observe.skips import SkipWatch
 from sickbay.observe.spikes import SpikeWatch
 from sickbay.observe.thawed import ThawWatch
@@ -57,6 +58,7 @@ def observers() -> tuple[type[Observer], ...]:
         BatchWatch,
         SampleWatch,
         PhaseWatch,
+        ServedWatch,
         RandomWatch,
         ExampleWatch,
         TimelineWatch,

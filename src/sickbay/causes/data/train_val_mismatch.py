@@ -18,6 +18,8 @@ and categories, the ids at each position are counted: the same shares under othe
 - Augmentation: it moves features by a part of their spread.
 - Two tasks after one another, with samples of both kept: the model answers each evaluation as well as its samples allow.
 - A drift in time that validation copes with.
+- Predictions after training, beside a validation that fits: that is `serving-skew`.
+- What is evaluated once training has gone over to other samples (fine-tuning, another task).
 
 ## Fix
 
@@ -40,6 +42,7 @@ from sickbay.causes.data_maps import SAME, Difference, difference, other_names, 
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
 from sickbay.causes.registry import cause
+from sickbay.causes.serving import is_served, new_data
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -84,6 +87,8 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | None:
     """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
+        if is_served(record, data) or _of_later_data(record, data):
+            continue
         if different := difference(data):
             given = sides(record, data)
             return different, where(record, data), (turned(given) if different.turned else None) or set_up(given)
@@ -96,6 +101,11 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
     different, shown = found
     places = (_numbered(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
     return different, shown, next(places, None)
+
+
+def _of_later_data(record: Record, data: EvaluationData) -> bool:
+    """It is evaluated since training went over to other samples: what training was at first says nothing of it."""
+    return any(new_data(p) and p.first <= data.first for p in record.facts.phases[1:])
 
 
 def _not_answered(record: Record) -> DataProbe | None:

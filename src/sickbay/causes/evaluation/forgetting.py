@@ -43,6 +43,7 @@ import numpy as np
 
 from sickbay.causes.evidence import located, proof, strong
 from sickbay.causes.registry import cause
+from sickbay.causes.serving import new_data
 from sickbay.facts import Phase, ScoredSet
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -55,13 +56,8 @@ LOST, ERRORS = 0.1, 5.0
 """Answers that are lost: a tenth of all, and so many standard errors of the difference (one in two million by chance)."""
 OF_WON = 0.5
 """Of a loss: half of what had been won is lost again, and it is so much above all that it was at since it was won."""
-REHEARSED = 0.1
-"""More old rows than that among the new ones are a rehearsal: what is lost in spite of it, is lost otherwise."""
-FEWEST_ROWS = 50
-"""Rows that would have been recognised: with none among fifty, fewer than one in ten are old (95 %: 1 - 0.9**50)."""
 LEARNS, AS_LOW = 0.7, 1.5
 """The new data is learned: its loss falls by three tenths, or ends as low as the old data's did, half as much again."""
-ABOVE_CHANCE = 0.1
 
 
 @dataclass(frozen=True)
@@ -125,15 +121,8 @@ def _others(phase: Phase) -> str:
 
 def lost(record: Record) -> list[Lost]:
     """All sets of samples that lost what they had when training went over to others."""
-    phases = [p for p in record.facts.phases[1:] if _is_new(p) and _learned(record, p)]
+    phases = [p for p in record.facts.phases[1:] if new_data(p) and _learned(record, p)]
     return [x for p in phases for s in record.facts.scored if (x := _lost(record, s, p)) is not None]
-
-
-def _is_new(phase: Phase) -> bool:
-    if phase.labels and not phase.labels_met:
-        return True
-    known = phase.rows * phase.recognised
-    return known >= FEWEST_ROWS and phase.met <= REHEARSED * known
 
 
 def _lost(record: Record, scored: ScoredSet, phase: Phase) -> Lost | None:
