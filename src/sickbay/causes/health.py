@@ -118,6 +118,8 @@ def _accuracy(record: Record) -> str:
     first, last = float(right.values[0]), float(right.values[-1])
     if len(right) == 1:
         return f", validation accuracy is {last:.3g}"
+    if f"{first:.3g}" == f"{last:.3g}":
+        return f", validation accuracy is {last:.3g} at the first evaluation and the last"
     return f", validation accuracy {'rose' if last > first else 'went'} from {first:.3g} to {last:.3g}"
 
 
