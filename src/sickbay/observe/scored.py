@@ -1,7 +1,7 @@
 """How well the model did on each set of samples that it was evaluated on, pass by pass, wherever the script evaluates it.
 
 A script may evaluate one set on several lines (before and after fine-tuning), and several sets on one line (a loop over tasks). Sets are known by their loader; where
-there is none, by the key of their first row (slices that follow one another are one set). Only sums are kept.
+there is none, by numbers of their first row (slices that follow one another are one set). Only sums are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.keys import row_keys, some_columns
 from sickbay.observe.observer import ForwardCall
 from sickbay.observe.places import place_of
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 MOST_SETS = 32
+FEW_NUMBERS = 16
+"""Of a first row, by which a set is known in memory."""
 MOST_PASSES = 128
 """Of each set; then every other one is dropped."""
 
@@ -81,7 +82,7 @@ class ScoredSets:
             return None
         memory, begins = x.untyped_storage().data_ptr(), int(x.storage_offset())
         goes_on = self._next is not None and self._next[:2] == (memory, begins) and begins > 0
-        name = self._next[2] if goes_on and self._next is not None else (x.shape[1:], int(row_keys(some_columns(x[:1]))[0]))
+        name = self._next[2] if goes_on and self._next is not None else (x.shape[1:], *_first_numbers(x))
         self._next = (memory, begins + x.numel(), name)
         return name
 
@@ -119,6 +120,12 @@ class ScoredSets:
 
     def _place(self, line: Any) -> Place | None:
         return self.session.keep_source(place_of(*line)) if line is not None else None
+
+
+def _first_numbers(x: torch.Tensor) -> list[float]:
+    """A few numbers of the first row, evenly spread."""
+    row = x.detach()[0].reshape(-1)
+    return row[:: -(-len(row) // FEW_NUMBERS)].tolist()
 
 
 def _share(p: Pass) -> float | None:

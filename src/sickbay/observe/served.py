@@ -26,6 +26,8 @@ MOST_ROWS, FEWEST_ROWS = 64, 8
 ROOM = 2**17
 """Numbers that are kept of one place: half a megabyte."""
 MOST_GROUPS = 12
+MOST_PASSES = 200
+"""Whose answers are kept, the newest: a script that evaluates more often than that would pay for it on every step."""
 OTHER_NUMBER = 0.1
 """Of the spread of all answers: by more than that, a number is another answer."""
 
@@ -60,7 +62,7 @@ class Group:
             self.count += len(rows)
 
     def answer(self, output: torch.Tensor) -> None:
-        if self.answered < self.most:
+        if self.answered < self.most and self.passes <= MOST_PASSES:
             part = output[: self.most - self.answered].detach()
             several = part.dim() == 2 and part.shape[1] > 1
             self.answers.append((part.argmax(1) if several else part.reshape(len(part), -1)[:, 0]).float().numpy().copy())
