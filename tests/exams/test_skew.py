@@ -19,7 +19,7 @@ import sickbay
 from sickbay.cli import cli
 from sickbay.errors import UsageError
 from sickbay.exams.skew import compare
-from sickbay.exams.skew_maps import explained
+from sickbay.observe.maps.explained import explained
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (12, 3, 10, 8)).astype(np.uint8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sickbay.causes.accuracies import told, validation_accuracy
 from sickbay.nouns import NotChecked
 from sickbay.record.reader import Record
 
@@ -24,7 +25,9 @@ def _limits(record: Record) -> Iterator[NotChecked]:
 def _unseen(record: Record) -> Iterator[NotChecked]:
     facts = record.facts
     if not any(len(s) for s in record.series_like("loss/eval")):
-        yield NotChecked("overfitting", "no validation loss was seen")
+        right = validation_accuracy(record)
+        only = f", only how many answers are right (validation accuracy {told(right)})" if right is not None else ""
+        yield NotChecked("overfitting", f"no validation loss was seen{only}")
     if facts.log is not None:
         return  # its limits say it all: the program was not seen
     if facts.losses and not any(loss.heads for loss in facts.losses):

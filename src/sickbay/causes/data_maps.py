@@ -20,6 +20,8 @@ FACTOR, ALIKE = 1.8, 0.15
 FEWEST = 8
 """Features, for that."""
 PIXEL = 255.0
+DARK, NORMALISED = 100.0, 10.0
+"""The brightest of many raw pixels is above the first; normalised ones stay within the second."""
 ALL_ALIKE, OWN_SPREAD = 2e-3, 1.2
 """Rows that differ by rounding only; rows of the other side whose spreads differ by a fifth and more."""
 FITS_BACKWARDS = 0.8
@@ -47,6 +49,8 @@ class Difference:
     snippet: str
     turned: bool = False
     """Its channels are in opposite order."""
+    made: bool = True
+    """Data does not become so by itself: one side lacks a step of preparation. Other means and spreads alone, or an odd factor, may be another source, or a grid that is drawn."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,10 @@ class Moments:
     mean_b: np.ndarray
     std_b: np.ndarray
     rows: int
+    low_a: float = 0.0
+    high_a: float = 0.0
+    low_b: float = 0.0
+    high_b: float = 0.0
 
     @property
     def ratio(self) -> np.ndarray:
@@ -91,6 +99,7 @@ SAME = Difference(
     "",
     "prepare validation data with the same function, and the same numbers, as training data",
     "x_val = (x_val - train_mean) / train_std  # the numbers of the training set",
+    made=False,
 )
 
 
@@ -155,7 +164,7 @@ def _moments(data: EvaluationData) -> Moments | None:
     varies = (std_a > 1e-6 * _size(a)) | (std_b > 1e-6 * _size(b))
     if varies.sum() < 2:
         return None
-    return Moments(mean_a[varies], std_a[varies], mean_b[varies], std_b[varies], min(a.rows, b.rows))
+    return Moments(mean_a[varies], std_a[varies], mean_b[varies], std_b[varies], min(a.rows, b.rows), a.minimum, a.maximum, b.minimum, b.maximum)
 
 
 def _size(scale: FeatureScale) -> float:
@@ -172,20 +181,31 @@ def _shared(m: Moments) -> Difference | None:
         return None
     if abs(shift) < close:
         return _times(factor)
-    if _standardised(m) is not None:
+    raw = m.low_b >= 0 and DARK < m.high_b <= PIXEL and m.low_a < 0 and max(m.high_a, -m.low_a) < NORMALISED
+    if _standardised(m) is not None and not raw:
         return None
+    if raw:
+        text = f"it lies between {m.low_b:.3g} and {m.high_b:.3g}, as raw pixels do, and training data between {m.low_a:.3g} and {m.high_a:.3g}: the same data times {factor:.3g} plus {shift:.3g}"
+        return Difference(
+            text, "scale and normalise it as training data is", f"x_val = (x_val - {shift:.4g}) / {factor:.4g}  # what training data has had"
+        )
     text = f"it is the same data times {factor:.3g} plus {shift:.3g}"
-    return Difference(text, "apply the same normalisation to both", f"x_val = (x_val - {shift:.4g}) / {factor:.4g}  # what training data has had")
+    return Difference(
+        text, "apply the same normalisation to both", f"x_val = (x_val - {shift:.4g}) / {factor:.4g}  # what training data has had", made=False
+    )
 
 
 def _standardised(m: Moments) -> Difference | None:
     if _standard(m.mean_a, m.std_a) and not _standard(m.mean_b, m.std_b):
         return Difference(
-            "training data is standardised, this is not", "standardise validation data too, with training's mean and spread", SAME.snippet
+            "training data is standardised, this is not", "standardise validation data too, with training's mean and spread", SAME.snippet, made=False
         )
     if _standard(m.mean_b, m.std_b) and not _standard(m.mean_a, m.std_a):
         return Difference(
-            "this is standardised, training data is not", "prepare both in the same way: standardise training data too, or neither", SAME.snippet
+            "this is standardised, training data is not",
+            "prepare both in the same way: standardise training data too, or neither",
+            SAME.snippet,
+            made=False,
         )
     return None
 
@@ -199,7 +219,9 @@ def _times(factor: float) -> Difference:
         return Difference(
             "it is the same data divided by 255, which training data is not", "divide both by 255, or neither, and once", "x_train = x_train / 255"
         )
-    return Difference(f"it is the same data times {factor:.3g}", "bring both to one scale with the same numbers", f"x_val = x_val / {factor:.4g}")
+    return Difference(
+        f"it is the same data times {factor:.3g}", "bring both to one scale with the same numbers", f"x_val = x_val / {factor:.4g}", made=False
+    )
 
 
 def _standard(mean: np.ndarray, std: np.ndarray) -> bool:

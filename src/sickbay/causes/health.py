@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sickbay.causes.accuracies import validation_accuracy
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
 from sickbay.causes.shapes import begun_before, first_sign, turned_alone
@@ -108,7 +109,20 @@ def unclear(record: Record) -> str:
 
 def describe(record: Record, signs: Signs) -> str:
     """Why a run is called healthy, in numbers."""
-    return "; ".join(filter(None, (_losses(record), _ranges(record, signs), validation_easier(record, signs))))
+    return "; ".join(filter(None, (_losses(record) + _accuracy(record), _ranges(record, signs), validation_easier(record, signs))))
+
+
+def _accuracy(record: Record) -> str:
+    """Where a script evaluates by the share of right answers only."""
+    right = validation_accuracy(record)
+    if right is None or record.facts.log is not None or any(len(s) for s in record.series_like("loss/eval")):
+        return ""
+    first, last = float(right.values[0]), float(right.values[-1])
+    if len(right) == 1:
+        return f", validation accuracy is {last:.3g}"
+    if f"{first:.3g}" == f"{last:.3g}":
+        return f", validation accuracy is {last:.3g} at the first evaluation and the last"
+    return f", validation accuracy {'rose' if last > first else 'went'} from {first:.3g} to {last:.3g}"
 
 
 def _losses(record: Record) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sickbay.errors import UsageError
-from sickbay.exams.skew_maps import explained
-from sickbay.exams.skew_numbers import Array, Map
 from sickbay.exams.skew_pairs import Pair
 from sickbay.exams.skew_sides import Side, given, made, random_in, some
 from sickbay.facts.skewed import Sameness, Skewed
+from sickbay.observe.maps.explained import explained
+from sickbay.observe.maps.numbers import Array, Map
 
 MOST_FEATURES = 200
 CLOSE = 0.9

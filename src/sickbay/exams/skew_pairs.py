@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sickbay.exams.skew_maps import explained
-from sickbay.exams.skew_numbers import Array, differs
 from sickbay.facts.skewed import FeatureSkew
+from sickbay.observe.maps.explained import explained
+from sickbay.observe.maps.numbers import Array, differs
 
 CHANNELS = (1, 3, 4)
 

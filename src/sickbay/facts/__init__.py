@@ -13,7 +13,21 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
-from sickbay.facts.data import Batches, EvaluationData, FeatureScale, Filled, InputScale, LabelOrder, Loader, NonfiniteBatch, Randomness, WordShift
+from sickbay.facts.data import (
+    Batches,
+    EvaluationData,
+    FeatureScale,
+    Filled,
+    InputScale,
+    LabelOrder,
+    Loader,
+    NonfiniteBatch,
+    Phase,
+    Randomness,
+    ScoredSet,
+    Served,
+    WordShift,
+)
 from sickbay.facts.drawn import Generator, Start
 from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, NearCopies, Offset, Outlying, Relation, Renamed, Suspects
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
@@ -124,6 +138,7 @@ __all__ = [
     "PartKept",
     "PartMissing",
     "Penalty",
+    "Phase",
     "Precision",
     "Probes",
     "Randomness",
@@ -136,6 +151,8 @@ __all__ = [
     "Run",
     "SameRows",
     "Scheduler",
+    "ScoredSet",
+    "Served",
     "ShardSampler",
     "SignalGrowth",
     "Spikes",
@@ -188,6 +205,12 @@ class Facts:
     inputs: tuple[InputScale, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     evaluation_data: tuple[EvaluationData, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    """Stretches of training on different samples; empty if there is only one."""
+    scored: tuple[ScoredSet, ...] = ()
+    """Sets of samples that the model was evaluated on more than once."""
+    served: tuple[Served, ...] = ()
+    """What was predicted after training, of samples that are prepared otherwise than in an earlier evaluation."""
     data_probe: DataProbe | None = None
     """What a sample of the data showed at the end of the run."""
     crash: Crash | None = None

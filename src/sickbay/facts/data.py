@@ -146,6 +146,75 @@ class FeatureScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredSet:
+    """How well the model did on one set of samples, wherever the script evaluates it."""
+
+    loader: int | None = None
+    place: Place | None = None
+    """Where the model is called, at first,"""
+    called_from: Place | None = None
+    """...and where the function around that."""
+    samples: int = 0
+    """Of the last pass."""
+    steps: tuple[int, ...] = ()
+    """Training steps before each pass,"""
+    accuracy: tuple[float | None, ...] = ()
+    loss: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Samples that the model was given after training, which are those of an earlier evaluation, prepared otherwise."""
+
+    place: Place | None = None
+    """Where the model is called,"""
+    called_from: Place | None = None
+    """...and where the function around that."""
+    texts: tuple[str, ...] = ()
+    """Both as they are written, with the names of the functions that they stand in."""
+    loader: int | None = None
+    reference: Place | None = None
+    """Where the model is called with the same samples as they were evaluated,"""
+    reference_from: Place | None = None
+    reference_loader: int | None = None
+    rows: int = 0
+    map: str = ""
+    """From those to these, in words (those are called training, these serving)."""
+    back: str = ""
+    """...and back again, as code."""
+    answers: int = 0
+    """Answers to the same samples by the same weights; 0 if the weights had moved between both."""
+    changed: int = 0
+    """Those that differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A stretch of training, where training went over to other samples (or to another way of giving them to the model) at least once."""
+
+    first: int
+    """Its first step that was looked at,"""
+    last: int
+    """...its last,"""
+    steps: int
+    """...and how many were looked at."""
+    rows: int = 0
+    met: int = 0
+    """Of these rows, those that an earlier stretch had too, number for number."""
+    recognised: float = 0.0
+    """How likely such a row would have been known: 1 if earlier stretches were looked at step by step."""
+    labels: int = 0
+    """Different class labels,"""
+    labels_met: int = 0
+    """...and those of them that an earlier stretch had too."""
+    loader: int | None = None
+    place: Place | None = None
+    """Where the model is called,"""
+    called_from: Place | None = None
+    """...and where the function around it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordShift:
     """Ids at each position of evaluation's rows beside training's: shares of the tokens that would have to change to make both alike, means over the positions."""
 
@@ -183,7 +252,11 @@ class EvaluationData:
     train_loader: bool = False
     """Its batches came from the loader that training uses."""
     passes: int = 0
-    """Steps of the run after which it came."""
+    """Steps of the run after which it came,"""
+    first: int = 0
+    """...the first of them,"""
+    last: int = 0
+    """...and the last."""
     rows: int = 0
     distinct: int = 0
     found: int = 0

@@ -28,9 +28,18 @@ class Evaluation:
 
     index: int
     place: Place | None = None
+    """Where its loss is computed; where the model is called, if the script judges by hand."""
     loader: int | None = None
     passes: int = 0
     samples: int = 0
+    model_at: Place | None = None
+    """Where the model is called,"""
+    called_from: Place | None = None
+    """...and where the function around that."""
+    by_hand: bool = False
+    """No loss function is called there: the script compares by itself, and only the share of right answers (or the difference) is known."""
+    part: int = 0
+    """The how-manieth part of one forward pass's answers (a mask of a graph's nodes); 0 if it is all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from sickbay import facts
-from sickbay.nouns import Place
+from sickbay.observe.evaluations import Evaluation, Line
+from sickbay.observe.judged import HandPass, JudgedWatch
 from sickbay.observe.numbers import Array
 from sickbay.observe.observer import JUMP, ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import USER, key_here, key_of, kind_of, place_of, user_frame
@@ -23,39 +24,6 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 MOST_EVALUATIONS = 16
-
-
-class Evaluation:
-    """One way in which the script evaluates: a place in its source (and the caller of that place) and a data set."""
-
-    def __init__(self, index: int, place: Place | None, loader: int | None) -> None:
-        self.index = index
-        self.place = place
-        self.loader = loader
-        self.passes = 0
-        self.loss = 0.0
-        self.weight = 0.0
-        self.right = 0.0
-        self.judged = 0.0
-        self.batches = 0
-        self.samples = 0
-
-    def add(self, loss: float, samples: int, accuracy: float | None) -> None:
-        self.loss += loss * samples
-        self.weight += samples
-        self.batches += 1
-        if accuracy is not None:
-            self.right += accuracy * samples
-            self.judged += samples
-
-    def close(self) -> tuple[float, float | None]:
-        loss = self.loss / max(self.weight, 1e-12)
-        accuracy = self.right / self.judged if self.judged else None
-        self.passes += 1
-        self.samples = int(self.weight)
-        self.loss = self.weight = self.right = self.judged = 0.0
-        self.batches = 0
-        return loss, accuracy
 
 
 class LossWatch(Observer):
@@ -72,8 +40,11 @@ class LossWatch(Observer):
         self.unscaled: tuple[int, torch.Tensor] | None = None
         self.evaluations: dict[Any, Evaluation] = {}
         self.open: list[Evaluation] = []
+        self.by_hand: JudgedWatch | None = None
         self.trained_on = TrainedOn()
         self.model_training = True
+        self.model: Line | None = None
+        """Where the newest forward pass was called."""
         self.waiting: list[tuple[int, Compared]] = []
         """Predictions of sampled training steps, by step."""
         self.evaluated: list[Array] = []
@@ -86,12 +57,12 @@ class LossWatch(Observer):
 
     def forward_begins(self, call: ForwardCall) -> None:
         self.model_training = call.module.training
+        self.model = call.place_key
 
     def loss_known(self, loss: torch.Tensor, site: Site) -> None:
         for key, calls in self.trained_on.backward_begins(loss):
             self._take(key, calls)
-        if self.open:
-            self._close_evaluations()
+        self._close_evaluations()
         value = loss.detach()
         if self.unscaled is not None and self.unscaled[0] == id(loss):
             value = self.unscaled[1]
@@ -165,14 +136,20 @@ class LossWatch(Observer):
         if not call.output.is_cpu and not self.session.sampled:
             return  # no device sync outside sampled steps
         if (evaluation := self._open(key)) is not None:
-            self._add(evaluation, self._result(call))
+            result = self._result(call)
+            self._add(evaluation, result)
+            if (judged := self._judged) is not None:
+                judged.scored.loss(result.loss, result.samples, result.accuracy)
 
-    def _open(self, key: Any) -> Evaluation | None:
+    def _open(self, key: Any, by_hand: bool = False) -> Evaluation | None:
         evaluation = self.evaluations.get(key)
         if evaluation is None:
             if len(self.evaluations) >= MOST_EVALUATIONS:
                 return None
-            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place_of(*key[0]) if key[0] else None, key[2])
+            at, caller, loader, part = key[1:] if by_hand else (*key, 0)
+            evaluation = self.evaluations[key] = Evaluation(len(self.evaluations), place_of(*at) if at else None, loader)
+            evaluation.model, evaluation.caller = at if by_hand else self.model, caller
+            evaluation.by_hand, evaluation.part = by_hand, part
         if evaluation not in self.open:
             self.open.append(evaluation)
         return evaluation
@@ -192,13 +169,32 @@ class LossWatch(Observer):
             self.evaluated.append(result.counts)
 
     def _close_evaluations(self) -> None:
+        for key, found in self._judged.take().items() if self._judged is not None else ():
+            self._take_by_hand(key, found)
         for evaluation in self.open:
-            loss, accuracy = evaluation.close()
+            score = evaluation.close()
             suffix = f"@{evaluation.index}" if evaluation.index else ""
-            self.session.pulse[f"loss/eval{suffix}"] = loss
-            if accuracy is not None:
-                self.session.pulse[f"accuracy/eval{suffix}"] = accuracy
+            if score.loss is not None:
+                self.session.pulse[f"loss/eval{suffix}"] = score.loss
+            if score.accuracy is not None:
+                self.session.pulse[f"accuracy/eval{suffix}"] = score.accuracy
         self.open.clear()
+
+    @property
+    def _judged(self) -> JudgedWatch | None:
+        if self.by_hand is None or self.by_hand not in self.session.observers:  # it may have failed meanwhile
+            self.by_hand = next((o for o in self.session.observers if isinstance(o, JudgedWatch)), None)
+        return self.by_hand
+
+    def _take_by_hand(self, key: Any, found: HandPass) -> None:
+        """What the script itself compared in this pass; where a loss was computed too, it is that one's."""
+        model, caller, loader, part = key
+        same = next((e for e in self.open if not e.by_hand and e.same_as(loader, found)), None)
+        if same is not None:
+            if not same.judged:
+                same.right, same.judged = found.right, found.judged
+        elif (evaluation := self._open(("by hand", model, caller, loader, part), by_hand=True)) is not None:
+            evaluation.add_by_hand(found)
 
     # -- predictions --------------------------------------------------------------------------------------------
 
@@ -222,20 +218,28 @@ class LossWatch(Observer):
     def finish(self) -> None:
         for key, calls in self.trained_on.finish():
             self._take(key, calls)
-        if self.open:
-            self.session.pulse.clear()
-            self._close_evaluations()
+        self.session.pulse.clear()
+        self._close_evaluations()
+        if self.session.pulse:
             self.session.writer.frame("pulse", self.session.step, tuple(self.session.pulse), list(self.session.pulse.values()))
             self.step_closed(self.session.step)
 
     def report(self) -> None:
-        known = [
-            facts.Evaluation(
-                index=e.index, place=self.session.keep_source(e.place), loader=e.loader, passes=e.passes + bool(e.batches), samples=e.samples
-            )
-            for e in self.evaluations.values()
-        ]
-        self.session.writer.fact("evaluations", known)
+        self.session.writer.fact("evaluations", [self._fact(e) for e in self.evaluations.values()])
+
+    def _fact(self, e: Evaluation) -> facts.Evaluation:
+        keep = self.session.keep_source
+        return facts.Evaluation(
+            index=e.index,
+            place=keep(e.place),
+            loader=e.loader,
+            passes=e.passes + bool(e.batches),
+            samples=e.samples,
+            model_at=keep(place_of(*e.model)) if e.model is not None else None,
+            called_from=keep(place_of(*e.caller)) if e.caller is not None else None,
+            by_hand=e.by_hand,
+            part=e.part,
+        )
 
 
 def _write_shares(write: Callable[..., None], family: str, step: int, counts: list[Array]) -> None:

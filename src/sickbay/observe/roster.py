@@ -13,6 +13,7 @@ from sickbay.observe.examples import ExampleWatch
 from sickbay.observe.forensics import ForensicsWatch
 from sickbay.observe.graph import GraphWatch
 from sickbay.observe.hoards import HoardWatch
+from sickbay.observe.judged import JudgedWatch
 from sickbay.observe.kept import KeptWatch
 from sickbay.observe.layers import LayerWatch
 from sickbay.observe.loops import LoopWatch
@@ -21,6 +22,7 @@ from sickbay.observe.machine import MachineWatch
 from sickbay.observe.modes import ModeWatch
 from sickbay.observe.observer import Observer
 from sickbay.observe.optimizers import OptimizerWatch
+from sickbay.observe.phases import PhaseWatch
 from sickbay.observe.precision import PrecisionWatch
 from sickbay.observe.printed import PrintWatch
 from sickbay.observe.probes import ProbeWatch
@@ -31,6 +33,7 @@ from sickbay.observe.rebuilt import RebuiltWatch
 from sickbay.observe.replay import ReplayWatch, replaying
 from sickbay.observe.samples import SampleWatch
 from sickbay.observe.schedulers import SchedulerWatch
+from sickbay.observe.served import ServedWatch
 from sickbay.observe.skips import SkipWatch
 from sickbay.observe.spikes import SpikeWatch
 from sickbay.observe.thawed import ThawWatch
@@ -46,6 +49,7 @@ def observers() -> tuple[type[Observer], ...]:
         RangeWatch,
         LayerWatch,
         ModeWatch,
+        JudgedWatch,
         LossWatch,
         ForensicsWatch,
         SkipWatch,
@@ -56,6 +60,8 @@ def observers() -> tuple[type[Observer], ...]:
         ActivationWatch,
         BatchWatch,
         SampleWatch,
+        PhaseWatch,
+        ServedWatch,
         RandomWatch,
         ExampleWatch,
         TimelineWatch,

@@ -58,6 +58,7 @@ class Group:
     filling: Filling = field(default_factory=Filling)
     rows: int = 0
     passes: int = 0
+    first: int = -1
     seen_at: int = -1
     before: int = -1
     """Steps of this pass and of the one before."""
@@ -78,6 +79,7 @@ class Group:
         """Whether this is the first batch of a pass."""
         if self.seen_at == step:
             return False
+        self.first = step if self.first < 0 else self.first
         self.before, self.seen_at = self.seen_at, step
         self.passes += 1
         return True
@@ -271,6 +273,8 @@ class SampleWatch(Observer):
             loader=loader,
             train_loader=loader is not None and loader == self.session.train_loader,
             passes=group.passes,
+            first=group.first,
+            last=group.seen_at,
             rows=len(rows),
             distinct=len(distinct(rows)),
             found=int(found.sum()),

@@ -36,6 +36,7 @@ from sickbay.settings import Settings
 if TYPE_CHECKING:
     from types import CodeType
 
+    from sickbay.observe.comparing import Comparing
     from sickbay.observe.trace import Node, Trace
 
 NEW_PHASES = 5000
@@ -117,6 +118,8 @@ class Session:
         self.loads_ahead = False
         """The newest batch is the next step's (see loaded.py)."""
         self.trace: Trace | None = None
+        self.comparing: Comparing | None = None
+        """The mode in which an evaluation is followed, while it is open."""
         self.sites: dict[Any, Site] = {}
         self.site: Site | None = None
         self.loss_finite: bool | None = True
@@ -271,6 +274,8 @@ class Session:
             self.observers.remove(observer)
             if self.trace is not None and observer.name == "graph":
                 self.trace.end()  # nobody else would
+            if observer.name == "judged":
+                self.stop_comparing()
             what = f"{type(error).__name__}: {error}"
             self.limit(observer.sees, f"sickbay's own observer {observer.name!r} failed at step {self.step}: {what}{_line_of(error)}")
             try:
@@ -301,6 +306,13 @@ class Session:
         finally:
             trace.begin()
             self.tracing = tracing
+
+    def stop_comparing(self) -> None:
+        """An evaluation is over: a mode that is open costs every operation of training something."""
+        if self.comparing is not None:
+            self.comparing.leave()
+            if not self.comparing.entered:
+                self.comparing = None
 
     def forward_begins(self, call: ForwardCall) -> None:
         if call.grad and self.since_step and self.steps_by_backward:
@@ -566,6 +578,7 @@ class Session:
             self.remove_hooks()
 
     def remove_hooks(self) -> None:
+        self.stop_comparing()
         if self.trace is not None:
             self.trace.end()
         self.patches.undo()

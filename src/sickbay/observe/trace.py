@@ -33,7 +33,7 @@ DISPATCH_SECONDS = 3e-6
 """What torch itself spends per operation to call a function mode; measured, added to our own time."""
 _EXITS = frozenset({"item", "numpy", "tolist", "float", "int", "array", "bool"})
 """Operations through which a value leaves torch (names without underscores)."""
-_PASSIVE = frozenset(
+PASSIVE = frozenset(
     "shape dtype device requires_grad grad_fn is_leaf grad is_cuda is_nested ndim size dim numel stride names layout "
     "is_sparse is_quantized itemsize nbytes is_floating_point backward zero_grad set_grad_enabled retain_grad "
     "register_hook len hash repr format is_contiguous storage_offset data_ptr output_nr version is_mps is_meta is_cpu is_xpu".split()
@@ -203,8 +203,8 @@ class Trace(TorchFunctionMode):
         called = clock()
         output = func(*args, **(kwargs or {}))
         started = clock()
-        name = _name(func)
-        if name in _PASSIVE:
+        name = operation_name(func)
+        if name in PASSIVE:
             return output
         session.busy = True
         try:
@@ -230,7 +230,7 @@ class Trace(TorchFunctionMode):
     def _pass_on(self, name: str, output: Any) -> None:
         if name not in self._session.wanted_outputs:
             return
-        first = output if isinstance(output, torch.Tensor) else next(_tensors((output,), None), None)
+        first = output if isinstance(output, torch.Tensor) else next(tensors_in((output,), None), None)
         if first is None:
             return
         node = Node(-1, name)
@@ -250,7 +250,7 @@ class Trace(TorchFunctionMode):
 
     def _note(self, name: str, args: Any, kwargs: Any, output: Any, seconds: float) -> None:
         self.seen += 1
-        given = list(_tensors(args, kwargs))
+        given = list(tensors_in(args, kwargs))
         makers = [self.maker_or_function(tensor) for tensor in given]
         node = Node(len(self.nodes), name)
         node.seconds = seconds
@@ -260,7 +260,7 @@ class Trace(TorchFunctionMode):
                 node.sources.append(tensor)
             node.shapes.append(tuple(tensor.shape))
             node.attached.append(_attached(tensor))
-        outputs = list(_tensors((output,), None))
+        outputs = list(tensors_in((output,), None))
         if name == "setitem":
             self._note_store(node, args)
             outputs = [args[0]] if id(args[0]) in self._behind else []
@@ -311,7 +311,7 @@ class Trace(TorchFunctionMode):
         self.stores.append(store)
 
     def _note_write(self, name: str, args: Any, kwargs: Any) -> None:
-        tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(_tensors(args, kwargs), None)
+        tensor = kwargs["out"] if kwargs and isinstance(kwargs.get("out"), torch.Tensor) else next(tensors_in(args, kwargs), None)
         if tensor is None or tensor.is_inference() or not tensor._version:
             return
         write = Write(name, tensor)
@@ -354,7 +354,7 @@ class Trace(TorchFunctionMode):
             if maker is None and leaf is None:
                 continue
             node.args.append(maker)
-            node.sources += [leaf] if maker is None else []
+            node.sources += [leaf] if maker is None and leaf is not None else []
             node.shapes.append(shape)
             node.attached.append(True)
         if not node.args:
@@ -400,7 +400,7 @@ def _grad_fn(tensor: torch.Tensor) -> Any:
         return None
 
 
-def _name(func: Any) -> str:
+def operation_name(func: Any) -> str:
     name = getattr(func, "__name__", "")
     if name in ("__get__", "__set__"):
         name = getattr(getattr(func, "__self__", None), "__name__", name)
@@ -421,7 +421,7 @@ def _in_place(func: Any, kwargs: Any) -> bool:
     return bool(kwargs) and (kwargs.get("inplace") is True or kwargs.get("out") is not None)
 
 
-def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+def tensors_in(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
     for value in args:
         if isinstance(value, torch.Tensor):
             yield value
@@ -430,4 +430,4 @@ def _tensors(args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
                 if isinstance(item, torch.Tensor):
                     yield item
     if kwargs:
-        yield from _tensors(tuple(kwargs.values()), None)
+        yield from tensors_in(tuple(kwargs.values()), None)

@@ -13,7 +13,7 @@ The family "pulse" holds plain series, one value per name and step. Its names:
 
     loss/train, loss/train@1 ...     value of each training loss (the number is `facts.Loss.index`; 0 is left out)
     loss/eval, loss/eval@1 ...       mean over one evaluation pass, one series per place that computes it
-    accuracy/train, accuracy/eval    where predictions and class targets meet in a known loss
+    accuracy/train, accuracy/eval    where predictions and class targets meet in a known loss; of evaluations also where the script compares them by hand
     lr, lr@1 ...                     learning rate of each optimizer's first group
     grad_norm, grad_norm@1 ...       norm of all gradients an optimizer steps on (after clipping)
     clip_norm                        norm before clipping, as clip_grad_norm_ returned it

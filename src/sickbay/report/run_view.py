@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from sickbay.causes.accuracies import told, validation_accuracy
 from sickbay.causes.registry import catalogue
 from sickbay.nouns import Diagnosis
 from sickbay.record.reader import Record
@@ -102,7 +103,8 @@ def _loss(record: Record) -> str:
         if len(series):
             ends = words.number(series.values[0]), words.number(series.values[-1])
             parts.append(f"{label} {ends[0]} → {ends[1]}" if len(series) > 1 else f"{label} {ends[0]}")
-    return ", ".join(parts)
+    right = validation_accuracy(record) if not any(len(s) for s in record.series_like("loss/eval")) else None
+    return ", ".join([*parts, *([f"validation accuracy {told(right)}"] if right is not None else [])])
 
 
 def next_commands(diagnosis: Diagnosis, run: RunView, record: Record) -> tuple[tuple[str, str], ...]:

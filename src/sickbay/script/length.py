@@ -85,6 +85,7 @@ def _loop_around(record: Record) -> Place | None:
     statement = source.statement(inner.line) if source is not None and inner is not None else None
     if source is None or inner is None or statement is None:
         return None
-    built = [o.built_at.line for o in record.facts.optimizers if o.built_at is not None and o.built_at.file == inner.file]
+    places_built = [o.built_at for o in record.facts.optimizers if o.built_at is not None and o.built_at.file == inner.file]
+    built = [p.line for p in places_built if p.line is not None]
     loops = [loop for loop in source.loops(statement) if not any(loop.lineno <= line <= (loop.end_lineno or loop.lineno) for line in built)]
     return replace(source.place(loops[-1].lineno), guess=True) if loops else None

@@ -18,6 +18,8 @@ and categories, the ids at each position are counted: the same shares under othe
 - Augmentation: it moves features by a part of their spread.
 - Two tasks after one another, with samples of both kept: the model answers each evaluation as well as its samples allow.
 - A drift in time that validation copes with.
+- Predictions after training, beside a validation that fits: that is `serving-skew`.
+- What is evaluated once training has gone over to other samples (fine-tuning, another task).
 
 ## Fix
 
@@ -35,10 +37,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from sickbay.causes.accuracies import accurate
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
 from sickbay.causes.registry import cause
+from sickbay.causes.serving import is_served, new_data
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
@@ -51,6 +55,8 @@ LAST = 3
 """Evaluations that say what a model knows in the end."""
 FAR = 1.5
 """Validation loss against training loss, where no sign speaks: clearly worse."""
+LESS, ERRORS = 0.15, 4.0
+"""...or that share of answers fewer is right, and more than sampling gives."""
 
 
 @cause(
@@ -75,12 +81,14 @@ def train_val_mismatch(record: Record, signs: Signs) -> Iterator[Evidence]:
     if found is not None:
         different, shown, place = found
         yield strong(f"what is evaluated{located(shown)} {different.text}", place or shown)
-        yield from_sign("hint", trouble) if trouble is not None else hint("the validation loss is far above the training loss")
+        yield from_sign("hint", trouble) if trouble is not None else hint("validation is far worse than training")
 
 
 def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | None:
     """The difference, where it is shown to the model, and where it is made, if the text tells."""
     for data in evaluations(record):
+        if is_served(record, data) or _of_later_data(record, data):
+            continue
         if different := difference(data):
             given = sides(record, data)
             return different, where(record, data), (turned(given) if different.turned else None) or set_up(given)
@@ -93,6 +101,11 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
     different, shown = found
     places = (_numbered(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
     return different, shown, next(places, None)
+
+
+def _of_later_data(record: Record, data: EvaluationData) -> bool:
+    """It is evaluated since training went over to other samples: what training was at first says nothing of it."""
+    return any(new_data(p) and p.first <= data.first for p in record.facts.phases[1:])
 
 
 def _not_answered(record: Record) -> DataProbe | None:
@@ -120,9 +133,19 @@ def _numbered(record: Record, data: EvaluationData) -> Place | None:
 def _worse(record: Record) -> bool:
     train, evaluated = record.series("loss/train"), record.series("loss/eval")
     if len(train) < 20 or len(evaluated) < 1:
-        return False
+        return _less_right(record)
     last = float(np.median(train.values[-max(5, len(train) // 10) :]))
     return float(np.median(evaluated.values[-3:])) > FAR * last + 1e-3 and last > 0
+
+
+def _less_right(record: Record) -> bool:
+    """The same where only the share of right answers is known."""
+    train = record.series("accuracy/train").values
+    if len(train) < LAST:
+        return False
+    known = float(np.median(train[-max(LAST, len(train) // 5) :]))
+    shares = [(float(np.median(s.values[-LAST:])), e.samples) for e, s in accurate(record)]
+    return any(known - share > max(LESS, ERRORS * (share * (1 - share) / max(n, 1)) ** 0.5) for share, n in shares)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -126,7 +126,8 @@ def _place(record: Record, modes: Modes) -> Place | None:
 
 
 def _on_purpose(record: Record, modes: Modes) -> bool:
-    scored = bool(record.series_like("loss/eval") or record.series_like("accuracy/eval"))
+    # How often a critic is right may be looked at in passing, in the mode in which it trains.
+    scored = bool(record.series_like("loss/eval")) or (bool(record.series_like("accuracy/eval")) and not adversarial(record))
     forwards = record.facts.timeline.counts.get("evaluate", 2 * modes.evaluation_passes)
     repeated = modes.evaluation_repeats_input and forwards >= 2 * modes.evaluation_passes  # with one pass each, nothing is averaged
     if repeated or modes.evaluation_on_training_data or modes.evaluation_in_train < MOSTLY * modes.evaluation_passes:

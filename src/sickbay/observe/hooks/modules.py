@@ -44,6 +44,8 @@ def hook_modules(session: Session, patches: Patches) -> None:
                 finally:
                     stack.pop()
             if session.asleep and self.training and is_grad_enabled():
+                if session.comparing is not None:
+                    session.stop_comparing()
                 if session.door is None:
                     session.door = (self, args, kwargs)
                 return original(self, *args, **kwargs)

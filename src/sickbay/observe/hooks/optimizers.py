@@ -68,6 +68,8 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
 
     def around_zero(original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if session.comparing is not None:
+                session.stop_comparing()
             if not session.asleep:
                 session.fire("zeroed", self, key_here())
             return original(self, *args, **kwargs)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sickbay.exams.skew_numbers import RELATIVE, TRIED, Array, Map, same, tolerance
-from sickbay.exams.skew_places import MOST_COLUMNS
+from sickbay.observe.maps.numbers import RELATIVE, TRIED, Array, Map, same, tolerance
+from sickbay.observe.maps.places import MOST_COLUMNS
 
 LOOSER = 10.0
 """A fitted factor adds its own rounding."""

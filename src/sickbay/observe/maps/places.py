@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from sickbay.exams.skew_numbers import Array
+from sickbay.observe.maps.numbers import Array
 
 MOST_COLUMNS = 5000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sickbay.exams.skew_numbers import Array, Map, same
-from sickbay.exams.skew_places import arrangements
-from sickbay.exams.skew_values import valued
+from sickbay.observe.maps.numbers import Array, Map, same
+from sickbay.observe.maps.places import arrangements
+from sickbay.observe.maps.values import valued
 
 
 def explained(a: Array, b: Array) -> Map | None:
