@@ -54,7 +54,7 @@ SAMPLES = 256
 
 
 @cause(
-    code="S505",
+    code="S508",
     level="system",
     title="the data is dealt out to the ranks wrongly",
     why="Ranks that see the same samples add nothing but cost, and an order that never changes teaches the same batches again and again.",

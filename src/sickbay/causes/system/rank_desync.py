@@ -58,7 +58,7 @@ MOSTLY = 0.9
 
 
 @cause(
-    code="S504",
+    code="S507",
     level="system",
     title="the ranks train different models",
     why="Each rank drifts to a model of its own: what is saved has seen only a part of the data, or was moved by gradients of other weights.",

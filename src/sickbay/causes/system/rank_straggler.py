@@ -52,7 +52,7 @@ WORDS = {"loading": "waiting for its batch", "forward": "the forward pass", "res
 
 
 @cause(
-    code="S506",
+    code="S509",
     level="system",
     title="all ranks wait for one of them",
     why="Every step lasts as long as it does on the slowest rank: the others stand still meanwhile.",
