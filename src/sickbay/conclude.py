@@ -308,7 +308,7 @@ def _also_crashed(record: Record, signs: Signs, roots: list[Suspicion]) -> str:
     if crash is None or signs.has("nonfinite-loss", "nonfinite-gradient"):  # scripts stop by themselves when they see NaN
         return ""
     proofs = [e for s in roots for e in s.evidence if e.kind == "proof"]
-    if any(killed_the_run(e) or e.place == crash.place for e in proofs):
+    if any(killed_the_run(e) or e.place == crash.place for e in proofs) or any("crash" in e.numbers for s in roots for e in s.evidence):
         return ""
     return f"; the script itself stopped with {crash.kind}{located(crash.place)}, which this does not explain: {_said(crash)}"
 

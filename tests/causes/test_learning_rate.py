@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from causes.scripts import LOOP, added, loop_facts
-from sickbay.facts import Head, Loss, Scheduler
+from sickbay.facts import Crash, Head, Loss, Scheduler
+from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -49,6 +50,12 @@ def fine_tuned(losses: Any, factor: float = 40.0) -> Record:
     return with_facts(record, losses=(replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),))
 
 
+def broken(losses: Any, ratio: float = 19.0) -> Record:
+    """It ended with an exception."""
+    crash = Crash(kind="RuntimeError", message="RuntimeError: all elements of input should be between 0 and 1", place=Place("train.py", 9), step=2)
+    return with_facts(run(losses, ratio=ratio), crash=crash)
+
+
 SWINGING = (0.116, 0.052, 0.061, 0.042, 0.032, 0.031, 0.024, 0.042, 0.049, 0.045, 0.022, 0.052)
 SETTLED = (0.116, 0.052, 0.041, 0.035, 0.032, 0.031, 0.032, 0.031, 0.03, 0.031, 0.032, 0.03)
 
@@ -74,11 +81,14 @@ class TestLrTooHigh(CauseTestCase):
         yield run([3.5, 3.4, 6.3, *falling(5, 2.6, 200)], ratio=np.where(np.arange(43) < 4, 1.5, 0.02)[:41])
         yield run(2 + (-1.0) ** np.arange(200), ratio=0.4)
         yield thrown("mse_loss")
+        yield broken([393.0, 2.3e10])
         yield restless()
         yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "an exception after steps that went well", broken([393.0, 380.0])
+        yield "a jump, and small steps", broken([393.0, 2.3e10], ratio=0.01)
         yield "large first steps, and validation settles", restless(SETTLED)
         yield "large first steps, validation swings and falls", restless(tuple(np.geomspace(1, 0.05, 12) * np.array(SWINGING)))
         yield "validation swings behind small steps", restless(peak=0.05)

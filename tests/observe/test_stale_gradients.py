@@ -90,6 +90,36 @@ HEALTHY = {
         for step in range(5):
             optimizer.step(closure)
     """,
+    "master weights that are given their gradients": """
+        model = nn.Linear(4, 3).to(torch.bfloat16)
+        masters = [p.detach().float().requires_grad_() for p in model.parameters()]
+        optimizer = torch.optim.SGD(masters, lr=0.05)
+        for step in range(40):
+            F.cross_entropy(model(torch.randn(8, 4, dtype=torch.bfloat16)).float(), torch.randint(0, 3, (8,))).backward()
+            with torch.no_grad():
+                for master, p in zip(masters, model.parameters()):
+                    master.grad, p.grad = p.grad.float(), None
+            optimizer.step()
+            with torch.no_grad():
+                for master, p in zip(masters, model.parameters()):
+                    p.copy_(master)
+    """,
+    "gradients of each sample, written back": """
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for step in range(40):
+            kept = [torch.zeros_like(p) for p in model.parameters()]
+            x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+            for i in range(8):
+                for p in model.parameters():
+                    p.grad = None
+                F.cross_entropy(model(x[i : i + 1]), y[i : i + 1]).backward()
+                for total, p in zip(kept, model.parameters()):
+                    total += p.grad.clamp(-1, 1) / 8
+            for total, p in zip(kept, model.parameters()):
+                p.grad = total
+            optimizer.step()
+    """,
     "sparse": """
         table = nn.Embedding(20, 4, sparse=True)
         optimizer = torch.optim.SparseAdam(list(table.parameters()))

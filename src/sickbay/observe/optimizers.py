@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CLOSE_LOOKS = 16
 """For this many intervals a gradient that nobody was seen to clear is measured every time; then on sampled steps."""
 MOST_SHARED = 2000
+HELD = 3
+"""Of an old gradient, the smallest tensors that are held until the next step."""
 
 
 class OptimizerWatch(Observer):
@@ -101,6 +103,9 @@ class OptimizerWatch(Observer):
         norm = total_norm(gradient_norms(strided)) if strided else math.inf
         if norm == 0.0:
             entry.cleared = True
+            return
+        held = (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None)
+        entry.old = [(p, p.grad) for p in sorted(held, key=torch.Tensor.numel)[:HELD]]
 
     def step_begins(self, optimizer: torch.optim.Optimizer, key: Any, closure: bool) -> None:
         entry = self.session.registry.optimizer(optimizer)
@@ -110,9 +115,10 @@ class OptimizerWatch(Observer):
         if closure:
             return  # gradients are still to come: see step_ends
         looked = entry.intervals < CLOSE_LOOKS or self.session.sampled
+        assigned = _assigned(entry)
         if entry.steps and entry.backwards and looked:
             entry.intervals += 1
-            if not entry.cleared:
+            if not entry.cleared and not assigned:
                 self._stale(entry, optimizer)
         entry.observed_steps += 1
         if len(self.living) > 1:
@@ -242,3 +248,10 @@ def _fact(entry: OptimizerEntry) -> facts.Optimizer:
         thawed=entry.thawed,
         thawed_looks=entry.thawed_looks,
     )
+
+
+def _assigned(entry: OptimizerEntry) -> bool:
+    """Whether other tensors stand in the place of the old gradients: the script wrote them there (master weights, per-sample gradients), and
+    nothing was added up. Autograd adds in place, or makes a sum that has a graph itself."""
+    old, entry.old = entry.old, []
+    return bool(old) and all(p.grad is not before and p.grad is not None and not p.grad.requires_grad for p, before in old)

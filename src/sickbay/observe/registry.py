@@ -82,6 +82,8 @@ class OptimizerEntry:
         self.cleared = True
         """Gradients were cleared since the last step."""
         self.intervals = 0
+        self.old: list[tuple[torch.Tensor, Any]] = []
+        """Parameters with the gradients that were still there when the newest backward pass began, until the next step."""
         self.stale = 0
         self.stale_norm = 0.0
         self.left_out: tuple[str, ...] = ()

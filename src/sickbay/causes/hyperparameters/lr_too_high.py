@@ -10,7 +10,8 @@ far in the first steps that units die and nothing can be learned afterwards.
 The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
 loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
-weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again. A trial with a tenth of the rate decides.
+weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again. Or: one step replaced the
+weights, the loss rose a thousandfold, and the script broke (on values that are not between 0 and 1, say). A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
 
@@ -36,6 +37,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sickbay.causes.crashes import crash_of
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.nonfinite import weights_ran_away
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
@@ -61,6 +63,8 @@ MULTIPLE, PHASE = 5.0, 40
 """A rate that is raised fivefold at once, forty steps before it and after it: warm-up is over by then."""
 LEARNED, LOST, NOT_FALLING = 0.6, 1.5, 0.95
 """The loss had come down to six tenths, is half as high again as that, and no lower than half of the steps since: warm restarts fall again."""
+BROKE = 1000.0
+"""Times the first loss, before the script broke."""
 REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
 RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
@@ -110,6 +114,21 @@ def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("strong" if signs.has("update-ratio-high") else "hint", sign, place)
     if not signs.has("diverging-loss") and (grown := _grew_to_nonfinite(record, signs) or weights_ran_away(record)):
         yield strong(grown, place)
+    elif broke := _broke_at_once(record):
+        yield strong(broke, place, crash=1.0)
+
+
+def _broke_at_once(record: Record) -> str:
+    """The script died within its first steps, after one of them had replaced the weights and thrown the loss up by orders of magnitude."""
+    sizes = weights(record, record.family("update_ratio"))
+    peak = float(np.nanmax(nanmedian(sizes.values, axis=1))) if len(sizes.steps) and sizes.parameters else 0.0
+    if crash_of(record) is None or not peak > REPLACED:
+        return ""
+    for c, _ in judged_losses(record):
+        first, last = (float(c.values[0]), float(np.max(c.values[1:]))) if len(c) > 1 else (0.0, 0.0)
+        if len(c) <= FIRST_STEPS and 0 < BROKE * first < last:
+            return f"a single step changed the weights by {peak:.2g} times their size; the loss went from {first:.3g} to {last:.3g}, and then the script broke"
+    return ""
 
 
 def _in_a_log(signs: Signs) -> Iterator[Evidence]:
