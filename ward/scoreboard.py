@@ -131,11 +131,22 @@ def environment() -> dict[str, str]:
     return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
 
 
-def run(command: Sequence[str | Path], folder: Path) -> tuple[int, bytes, str]:
+def users_environment() -> dict[str, str]:
+    """...without what makes two runs alike: users do not have it, and some patients are sick of that."""
+    return {name: value for name, value in environment().items() if name != "PYTHONHASHSEED"}
+
+
+def run(command: Sequence[str | Path], folder: Path, variables: dict[str, str] | None = None) -> tuple[int, bytes, str]:
     """Exit code, standard output and the end of standard error."""
     try:
         done = subprocess.run(
-            [str(c) for c in command], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False
+            [str(c) for c in command],
+            cwd=folder,
+            env=variables or environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return -1, b"", f"stopped after {TIMEOUT} s"
@@ -152,7 +163,7 @@ def diagnose(patient: Patient, script: str) -> Result:
         folder = Path(shutil.copytree(patient.folder, Path(scratch) / patient.id))
         out = Path(scratch) / "diagnosis.json"
         started = time.monotonic()
-        code, _, complaint = run([*sickbay(), "run", "--quiet", "--json", out, script], folder)
+        code, _, complaint = run([*sickbay(), "run", "--quiet", "--json", out, script], folder, users_environment())
         result.seconds = time.monotonic() - started
         try:
             document = json.loads(out.read_text(encoding="utf-8"))

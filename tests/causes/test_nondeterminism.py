@@ -23,7 +23,7 @@ def set_seed(seed):
 
 set_seed(42)
 """
-AUGMENTS = SEEDS + "def augment(image):\n    return image + np.random.normal(size=image.shape)\n"
+AUGMENTS = SEEDS + "def augment(image):\n    return image + np.random.normal(size=image.shape)\nloader = make(augment)\n"
 
 
 def drawn(source: str, *, moved: tuple[str, ...] = ("torch", "numpy", "python"), before: bool = True, other: str = "", **known: Any) -> Record:
@@ -37,7 +37,7 @@ def two_trainings(second: list[float], **differing: Any) -> Record:
     place = Place("train.py", 12)
     usual: dict[str, Any] = {"place": place, "weights": "w", "given": "g", "states": {"torch": "a", "python": "b", "numpy": "c"}}
     starts = (Start(step=0, **usual), Start(step=4, **usual | {"states": {"torch": "a", "python": "x", "numpy": "c"}} | differing))
-    source = "import random\nimport torch\ntorch.manual_seed(0)\ndef batches(rows):\n    random.shuffle(rows)\n    return rows\n"
+    source = "import random\nimport torch\ntorch.manual_seed(0)\ndef batches(rows):\n    random.shuffle(rows)\n    return rows\ntrain(batches)\n"
     generators = (Generator(name="python", before=True, looks=8, moved=7),)
     return make_record(
         series={"loss/train": [4.0, 3.0, 2.0, 1.0, *second]},
@@ -122,6 +122,24 @@ def test_a_salt_that_is_set() -> None:
     lines = "letters = list(set('some text'))\nnumber = {c: i for i, c in enumerate(letters)}\n"
     seeds = SEEDS.replace("    random.seed(seed)\n", "    random.seed(seed)\n    np.random.seed(seed)\n")
     assert_silent(drawn(seeds + lines, text_hash_varies=False), "nondeterminism", "PYTHONHASHSEED is in the environment")
+
+
+def test_drawn_before_the_seed_is_set() -> None:
+    seeds = SEEDS.replace("    random.seed(seed)\n", "    np.random.seed(seed)\n").replace("set_seed(42)\n", "")
+    late = drawn(seeds + "x = np.random.rand(4)\nset_seed(42)\ntrain(x)\n")
+    suspicion = assert_suspects(late, "nondeterminism", "likely")
+    assert "before the seed is set" in suspicion.evidence[0].text and suspicion.fix.text == "set the seed before anything is drawn"
+    assert_silent(drawn(seeds + "set_seed(42)\nx = np.random.rand(4)\ntrain(x)\n"), "nondeterminism", "after it")
+    assert_silent(
+        drawn(seeds + "def data():\n    return np.random.rand(4)\nset_seed(42)\ntrain(data())\n"), "nondeterminism", "only written before it"
+    )
+
+
+@pytest.mark.parametrize("line", ["determine_device()\n", "reproduce_figure()\n", "load_seed_data()\n", "seed_database(rows)\n"])
+def test_what_only_sounds_like_seeding(line: str) -> None:
+    text = "import numpy as np\nimport torch\ntorch.manual_seed(0)\nfor x in data:\n    step(x + np.random.rand(4))\n"
+    defined = f"def {line.partition('(')[0]}(*_):\n    pass\n"
+    assert_silent(drawn(defined + line + text), "nondeterminism", line)
 
 
 CLOCK = "import time, random\nimport torch\nseed = int(time.time())\nrandom.seed(seed)\ntorch.manual_seed(seed)\n"

@@ -6,11 +6,11 @@ from torch import nn
 torch.manual_seed(5)
 rng = np.random.default_rng(5)
 
-# two noisy recordings of the same 24 bird calls per batch
+# two noisy recordings of the same bird calls per batch
 prototypes = rng.normal(size=(400, 20)).astype(np.float32)
 mixing = rng.normal(size=(20, 32)).astype(np.float32) / 4
 
-BATCH, STEPS, TEMPERATURE = 24, 60, 0.2
+BATCH, STEPS, TEMPERATURE = 24, 40, 0.2
 
 
 def recordings(which):

@@ -120,10 +120,11 @@ class Store:
 
     __slots__ = ("after", "key", "makers", "region", "target", "target_maker")
 
-    def __init__(self, after: int, target: torch.Tensor, target_maker: int | None, region: Region | None, makers: list[int]) -> None:
+    def __init__(self, after: int, target: torch.Tensor | None, target_maker: int | None, region: Region | None, makers: list[int]) -> None:
         self.after = after
         """Number of operations before it."""
         self.target = target
+        """The tensor, where no followed operation made it."""
         self.target_maker = target_maker
         self.region = region
         self.makers = makers
@@ -305,7 +306,8 @@ class Trace(TorchFunctionMode):
     def _note_store(self, node: Node, args: Any) -> None:
         if len(args) != 3 or not isinstance(args[0], torch.Tensor):
             return
-        store = Store(len(self.nodes), args[0], self.maker(args[0]), region_of(args[1]), [m for m in node.args[1:] if m is not None])
+        maker = self.maker(args[0])
+        store = Store(len(self.nodes), args[0] if maker is None else None, maker, region_of(args[1]), [m for m in node.args[1:] if m is not None])
         frame = user_frame(4)
         store.key = key_of(frame) if frame is not None else None
         self.stores.append(store)

@@ -75,7 +75,9 @@ class Flow:
         return met
 
     def _store(self, store: Store) -> None:
-        root, region = self.spots[store.target_maker] if store.target_maker is not None else _spot_of(store.target)
+        if store.target_maker is None and store.target is None:
+            return
+        root, region = _spot_of(store.target) if store.target is not None else self.spots[store.target_maker or 0]
         self._contents.setdefault(root, Contents()).put(within(region, store.region), store.makers)
 
     def _follow(self, node: Node) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import Function, Source, called, receiver, sources
-from sickbay.script.seeding import imported
+from sickbay.script.seeding import first_line, imported, seedings
 
 PYTHON = frozenset(
     "random randint uniform choice choices sample shuffle gauss normalvariate randrange betavariate triangular expovariate gammavariate getrandbits".split()
@@ -74,7 +74,19 @@ class Draw:
 def draws(record: Record, generator: str) -> list[Draw]:
     """Where one of the process's own generators is drawn from, so that training may notice."""
     found = (Draw(generator, s, c) for s in sources(record) for c in s.calls() if _draws_from(s, c) == generator)
-    return [d for d in found if reaches_training(d.source, d.node)]
+    return [d for d in found if _is_run(record, d.source, d.node) and reaches_training(d.source, d.node)]
+
+
+def too_early(record: Record) -> list[Draw]:
+    """Draws at the top of a file that stand before the line which seeds their generator."""
+    found = []
+    for generator in ("python", "numpy"):
+        lines = [first_line(s) for s in seedings(record) if s.generator == generator]
+        files = {s.source.file for s in seedings(record)}
+        if lines and None not in lines and len(files) == 1:
+            top = (d for d in draws(record, generator) if d.source.file in files and d.source.function(d.node) is d.source.tree)
+            found += [d for d in top if d.node.lineno < min(n for n in lines if n is not None)]
+    return found
 
 
 def unseeded(record: Record) -> list[Draw]:
@@ -84,7 +96,7 @@ def unseeded(record: Record) -> list[Draw]:
         for call in source.calls("default_rng", "RandomState", "Random", "SystemRandom"):
             given = [*call.args, *(k.value for k in call.keywords)]
             bare = not given or (isinstance(given[0], ast.Constant) and given[0].value is None)
-            if bare and _is_generator(source, call) and _is_run(source, call) and reaches_training(source, call):
+            if bare and _is_generator(source, call) and _is_run(record, source, call) and reaches_training(source, call):
                 found.append(Draw("own", source, call))
     return found
 
@@ -96,17 +108,19 @@ def _is_generator(source: Source, call: ast.Call) -> bool:
     return any(module in ("numpy.random", "random") for module, _ in imported(source).get(called(call), ()))
 
 
-def _is_run(source: Source, node: ast.AST) -> bool:
-    """It stands at the top of the file, or in a function or class that something names."""
+def _is_run(record: Record, source: Source, node: ast.AST) -> bool:
+    """It stands at the top of the file, or in a function or class that some line names; methods may be called by a framework."""
+    named = _named(record)
     for around in source.ancestors(node):
-        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not around.name.startswith("__"):
-            named = any(
-                (isinstance(n, ast.Name) and n.id == around.name) or (isinstance(n, ast.Attribute) and n.attr == around.name)
-                for n in ast.walk(source.tree)
-            )
-            if not named:
-                return False
+        method = isinstance(around, Function) and isinstance(source.parents.get(around), ast.ClassDef)
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not method and around.name not in named:
+            return False
     return True
+
+
+def _named(record: Record) -> set[str]:
+    nodes = [n for s in sources(record) for n in ast.walk(s.tree)]
+    return {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
 
 
 def _draws_from(source: Source, call: ast.Call) -> str:

@@ -14,8 +14,13 @@ from sickbay.script.fixing import Function, Source, called, receiver, sources
 GENERATORS = {"random": "python", "np.random": "numpy", "numpy.random": "numpy", "torch": "torch", "torch.random": "torch", "torch.cuda": "torch"}
 SEEDS = ("seed", "manual_seed", "manual_seed_all")
 WORDS = re.compile(r"reproducib", re.IGNORECASE)
-NAMED = re.compile(r"(^|_)seeds?($|_)|determin|reproduc", re.IGNORECASE)
-"""Functions that are named for it: set_seed, seed_everything, fix_seeds, make_deterministic."""
+NAMED = re.compile(
+    r"^_*(set|fix|init|setup|reset|same|random|global|apply|freeze|configure|use)\w*seeds?$|^_*seed_?(everything|every|all|torch|rngs?|numpy|python|generators|any)|determinis|reproducib",
+    re.IGNORECASE,
+)
+"""Functions that are named for it: set_seed, seed_everything, fix_random_seeds, make_deterministic."""
+MAY_SEED = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
+"""...and those that might be, where that is a reason to say nothing."""
 NOT_FUNCTIONS = frozenset({*SEEDS, "initial_seed", "default_rng", "get_seed", "next_seed", "seed_worker"})
 
 
@@ -61,11 +66,21 @@ def imported(source: Source) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
+def first_line(seeding: Seeding) -> int | None:
+    """The line at the top of the file by which a generator is seeded first: of the call, or of a call of the function around it. None if that is in a function, too."""
+    source, node = seeding.source, seeding.call
+    function = source.function(node)
+    if not isinstance(function, Function):
+        return node.lineno
+    lines = [c.lineno for c in source.calls(function.name) if source.function(c) is source.tree]
+    return min(lines, default=None)
+
+
 def seeded_elsewhere(record: Record) -> bool:
     """A function seeds that is not in any text we have: a library's seed_everything, which may cover all there is."""
     texts = list(sources(record))
     defined = {name for s in texts for name in s.defined}
-    return any(c for s in texts for c in _named_calls(s) if called(c) not in defined)
+    return any(called(c) not in defined for s in texts for c in _named_calls(s, MAY_SEED))
 
 
 def intent(record: Record) -> Intent | None:
@@ -100,10 +115,10 @@ def generator_name(generator: str) -> str:
     return _GENERATOR_NAMES[generator]
 
 
-def _named_calls(source: Source) -> list[ast.Call]:
+def _named_calls(source: Source, named: re.Pattern[str] = NAMED) -> list[ast.Call]:
     """Calls of functions that are named for seeding, outside of such functions; plain ones and those of a module, not methods that give a seed."""
-    found = [c for c in source.calls() if NAMED.search(called(c)) and called(c) not in NOT_FUNCTIONS and not _gives_something(source, c)]
-    return [c for c in found if not isinstance(f := source.function(c), Function) or not NAMED.search(f.name)]
+    found = [c for c in source.calls() if named.search(called(c)) and called(c) not in NOT_FUNCTIONS and not _gives_something(source, c)]
+    return [c for c in found if not isinstance(f := source.function(c), Function) or not named.search(f.name)]
 
 
 def _gives_something(source: Source, call: ast.Call) -> bool:

@@ -47,7 +47,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Generator, Start
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
-from sickbay.script.draws import Draw, draws, unseeded
+from sickbay.script.draws import Draw, draws, too_early, unseeded
 from sickbay.script.fixing import Function, Source, called, source_at
 from sickbay.script.seeding import Intent, Seeding, generator_name, intent, seeded_elsewhere, seedings
 from sickbay.script.varying import clock_seeds, hashes, set_orders
@@ -145,6 +145,9 @@ def _unseeded(generator: Generator, site: Draw, wanted: Intent) -> Evidence:
 
 
 def _made(record: Record, wanted: Intent) -> Iterator[Evidence]:
+    for site in too_early(record)[:1] if any(g.before for g in record.facts.randomness.generators) else ():
+        name = generator_name(site.generator)
+        yield strong(_told(wanted, f"`{site.text}`{located(site.place)} draws from {name}'s generator before the seed is set"), site.place)
     for site in unseeded(record)[:1]:
         yield strong(
             _told(wanted, f"`{site.text}`{located(site.place)} makes a generator without a seed: it draws other numbers in every run"), site.place
@@ -176,6 +179,13 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         for site in draws(record, generator):
             if place is not None and at(site.place) == at(place) and generator not in {s.generator for s in seedings(record)}:
                 return _seeding(record, site)
+    if place is not None and any(at(d.place) == at(place) for d in too_early(record)):
+        first = _beside(seedings(record))
+        return Fix(
+            "set the seed before anything is drawn",
+            f"{first.source.segment(first.call) if first else 'np.random.seed(0)'}  # above {at(place)}",
+            "advice",
+        )
     source = source_at(record, place)
     if source is None or place is None:
         return Fix("seed every generator that the script draws from", "random.seed(0); np.random.seed(0); torch.manual_seed(0)", "advice")
