@@ -70,8 +70,10 @@ class JudgedWatch(Observer):
         """...and those where something was compared."""
         self.several: set[Any] = set()
         """Places that call a model more than once for a batch: what is judged is none of the outputs alone."""
-        self.compiles = False
-        self.output: int = 0
+        self.left_alone = False
+        """Operations are not followed in this run: it compiles code, or calls models from ever new places."""
+        self.output = 0
+        """Where the newest training output lies in memory."""
         self.functions: set[str] = set()
         """Losses that training computes from the model's own output; "" if it also computes others."""
 
@@ -97,7 +99,7 @@ class JudgedWatch(Observer):
         for place in self.followed:
             self.fruitless[place] = 0 if place in self.fruitful else self.fruitless.get(place, 0) + 1
         if len(self.fruitless) > MOST_PLACES:
-            self.compiles = True  # a place for each call: nothing can be learned of them
+            self.left_alone = True
         self.followed, self.fruitful = set(), set()
 
     def stepped(self, *_: Any) -> None:
@@ -129,7 +131,7 @@ class JudgedWatch(Observer):
             return
         if fresh and not call.grad and call.place_key not in self.several and (found := self.targets.right(output)) is not None:
             self.unsure = (self.key, self.scored.newest, *found)
-        elif not self.compiles and self.fruitless.get(call.place_key, 0) < FRUITLESS:
+        elif not self.left_alone and self.fruitless.get(call.place_key, 0) < FRUITLESS:
             self.followed.add(call.place_key)
             self.comparing.numbers = len(self.functions) == 1 and not self.functions.isdisjoint(DIRECT)
             if self.comparing.begin(output):
@@ -171,7 +173,7 @@ class JudgedWatch(Observer):
         self.leave()
 
     def compiled(self, _: Any) -> None:
-        self.compiles = True  # compiled code is compiled anew under an open mode
+        self.left_alone = True  # compiled code is compiled anew under an open mode
         self.leave()
 
     def finish(self) -> None:
