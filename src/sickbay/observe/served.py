@@ -115,7 +115,8 @@ class ServedWatch(Observer):
 
     def finish(self) -> None:
         found = [told for served in self.groups.values() if served.first >= self.session.step > 0 and (told := self._told(served)) is not None]
-        self.session.writer.fact("served", found)
+        if found:
+            self.session.writer.fact("served", found)
 
     def _told(self, served: Group) -> facts.Served | None:
         """What is predicted after training, if it is an image of something that was evaluated before."""
