@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import torch
 
 from sickbay import facts
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
-from sickbay.observe.places import expression, here, user_frame
+from sickbay.observe.places import USER, expression, here, kind_of, user_frame
 from sickbay.observe.readers import readers
 from sickbay.observe.reading import Reading
 from sickbay.observe.syntax import receiver
@@ -102,7 +103,7 @@ class GraphWatch(Observer):
 
     def step_begins(self, optimizer: Any, key: Any, closure: bool) -> None:
         # With a closure, forward and backward are still to come; what an optimizer of the user's own does is followed, too.
-        if not closure and type(optimizer).__module__.startswith("torch."):
+        if not closure and not _is_users_own(optimizer):
             self.trace.end()
 
     def step_ends(self, _: Any) -> None:
@@ -166,3 +167,10 @@ class GraphWatch(Observer):
         for place in facts.places_in(fact):
             self.session.keep_source(place)
         return fact
+
+
+def _is_users_own(optimizer: Any) -> bool:
+    """Its class stands in a file of the script's, and not in a library."""
+    step = getattr(type(optimizer), "step", None)
+    code = getattr(inspect.unwrap(step), "__code__", None) if callable(step) else None
+    return code is not None and kind_of(code) == USER
