@@ -107,6 +107,12 @@ CLASSES = HITS + "n_classes = 7\n"
 THRESHOLD = "loss = F.cross_entropy(net(x), y)\nfound = net(x).sigmoid() > 0.5\n"
 
 
+def test_a_loss_that_only_a_library_calls_is_told_where_it_is_made() -> None:
+    source = "criterion = nn.NLLLoss()\ntrainer = create_supervised_trainer(net, optimizer, criterion)\nstate = trainer.run(loader)\n"
+    suspicion = assert_suspects(head("nll_loss", source=source, text="state =", input=SCORES, module="NLLLoss"), "logits-to-probability-loss")
+    assert suspicion.place is not None and suspicion.place.line == 1
+
+
 def classified(source: str = HITS, order: ClassOrder | None = None, **fields: object) -> Record:
     place = place_in(source, "loss =")
     one = Head(**({"function": "mse_loss", "called_at": place, "input_shape": (32,), "target_shape": (32,), "target": SEVEN} | fields))  # type: ignore[arg-type]

@@ -157,3 +157,23 @@ def test_a_copy_and_no_eval_anywhere_near() -> None:
     record = evaluating(source, evaluation_forward_at=place_in(source, "ema.model(x_val)"), evaluation_of_copy=True)
     suspicion = assert_suspects(record, "train-mode-in-evaluation", "proven")
     assert suspicion.place is not None and suspicion.place.line == 8
+
+
+IN_EVAL = """\
+def train(model, loader):
+    model.eval()
+    total = 0.0
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_eval_where_train_was_meant() -> None:
+    suspicion = assert_suspects(training(IN_EVAL), "eval-mode-in-training")
+    assert suspicion.place is not None and suspicion.place.line == 2
+    assert added(suspicion.fix.diff) == ["    model.train()"]
+    between = IN_EVAL.replace("    total = 0.0\n", "    with torch.no_grad():\n        before = score(model)\n")
+    suspicion = assert_suspects(training(between), "eval-mode-in-training")
+    assert suspicion.place is not None and suspicion.place.line == 5  # there, the switch back is missing

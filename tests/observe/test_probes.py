@@ -600,3 +600,29 @@ def test_confined_to_one_of_many() -> None:
     pairs = torch.zeros(6, 6, dtype=torch.bool)
     pairs[2] = pairs[:, 2] = True
     assert confined(pairs, 6, lambda at: at == 2)
+
+
+def test_the_short_rest_of_an_epoch_is_no_experiment(script: WatchScript) -> None:
+    """A text that is cut into lengths of 12 ends with one of 2: nothing can be told from that, and it must not be the only try."""
+    run = script(
+        """
+        text = torch.randint(0, 30, (12 * 5 + 3, 8))
+        embed, model = nn.Embedding(30, 16), nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0)
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.layer, self.out = nn.Embedding(30, 16), nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0), nn.Linear(16, 30)
+            def forward(self, tokens):
+                return self.out(self.layer(self.embed(tokens)))
+        model = Model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(4):
+            for i in range(0, len(text) - 1, 12):
+                x, y = text[i : i + 12][: len(text) - 1 - i], text[i + 1 : i + 13]
+                optimizer.zero_grad()
+                F.cross_entropy(model(x).flatten(0, 1), y.flatten()).backward()
+                optimizer.step()
+        """,
+        detail_steps=2,
+    )
+    assert run.facts.probes.future_tested and run.facts.probes.leaks

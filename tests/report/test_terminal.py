@@ -131,3 +131,15 @@ def test_catalogue_snapshot() -> None:
     ]
     terminal.render_catalogue(known, Console(file=file, width=80, no_color=True))
     check("catalogue", file.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Off: Dropout(p=0.5)", "Off: Dropout(p=0.5) (steps 0 to 9)."),
+        ("They are the same (and 3 more pairs).", "They are the same (and 3 more pairs; steps 0 to 9)."),
+        ("The loss stands.", "The loss stands (steps 0 to 9)."),
+    ],
+)
+def test_steps_are_told_in_the_brackets_of_a_remark_not_in_those_of_a_call(text: str, shown: str) -> None:
+    assert terminal._sentence(view.EvidenceView("proof", text, "steps 0 to 9", "", ())) == shown

@@ -125,3 +125,10 @@ def test_depth_is_the_order_in_which_the_loss_uses_the_weights() -> None:
     parameters = [p.name for p in shuffled.facts.parameters]
     maps = tuple(LinearMap(parameter=parameters[int(np.flatnonzero(order == i)[0])], op="linear") for i in range(8))
     assert "gradient-decay-with-depth" in names(with_facts(shuffled, losses=(Loss(index=0, linear_maps=maps),)))
+
+
+def test_one_layer_that_does_it_all_is_no_decay_with_depth() -> None:
+    """An actor with a small last layer and its critic, side by side, as PPO has them."""
+    sizes = np.array([2.0e-4, 4.9e-5, 1.5e-2, 1.6e-2, 5.6e-3, 6.2e-2])
+    assert "gradient-decay-with-depth" not in names(by_depth("grad_norm", sizes))
+    assert "gradient-decay-with-depth" in names(by_depth("grad_norm", np.array([2.0e-5, 2.0e-4, 9.0e-4, 5.0e-3, 2.0e-2, 1.5e-1])))

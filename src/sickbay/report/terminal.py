@@ -5,6 +5,7 @@ No boxes, no background colours; code and diffs are never wrapped, so that they 
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from typing import Protocol
@@ -26,6 +27,8 @@ NOT_CHECKED = 5
 WIDEST = 96
 """Longer lines of prose are hard to read, however wide the terminal."""
 GUTTER = 9
+REMARK = re.compile(r" \([^()]*\)$")
+"""A remark in brackets at the end of a sentence; the brackets of a call, `Dropout(p=0.5)`, are none."""
 
 TONE = {"sick": "bold red", "healthy": "bold green", "undecided": "bold yellow", "untrained": "bold yellow"}
 CERTAINTY = {"proven": "red", "likely": "yellow", "possible": "dim"}
@@ -164,7 +167,7 @@ def _sentence(evidence: EvidenceView) -> str:
     text = evidence.text.rstrip(".")
     if not extra:
         return evidence.text
-    return f"{text[:-1]}; {extra})." if text.endswith(")") else f"{text} ({extra})."
+    return f"{text[:-1]}; {extra})." if REMARK.search(text) else f"{text} ({extra})."
 
 
 def _where(page: Page, cause: CauseView) -> None:

@@ -25,6 +25,8 @@ class Profile:
     """First quarter of the layers over last quarter."""
     order: float
     """Rank correlation of gradient size with depth: +1 when every deeper layer has a larger gradient."""
+    jump: float = 0.0
+    """The largest share that a single layer has in the whole way (of logarithms): small where many layers add up, near 1 where one does it all."""
 
 
 def depth_profile(record: Record) -> Profile | None:
@@ -42,14 +44,23 @@ def depth_profile(record: Record) -> Profile | None:
     quarter = max(1, len(size) // 4)
     ratio = float(np.median(size[:quarter]) / np.median(size[-quarter:]))
     names, layers = tuple(p.name for p in chosen), tuple(p.layer for p in chosen)
-    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, _order(size))
+    order, every = _order(size)
+    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, order, _jump(size, every))
 
 
-def _order(size: np.ndarray) -> float:
-    """Blocks of two or three weights (a gate beside each layer) are compared each with its like: the least of these correlations counts."""
-    ways = [[_rank_correlation(size[first::every]) for first in range(every)] for every in BLOCKS if len(size) >= MINIMUM_LAYERS * every]
-    agreed = [min(way, key=abs) for way in ways if min(way) > 0 or max(way) < 0]
-    return max(agreed, key=abs, default=0.0)
+def _order(size: np.ndarray) -> tuple[float, int]:
+    """Blocks of two or three weights (a gate beside each layer) are compared each with its like: the least of these correlations counts. With their length."""
+    ways = [([_rank_correlation(size[first::every]) for first in range(every)], every) for every in BLOCKS if len(size) >= MINIMUM_LAYERS * every]
+    agreed = [(min(way, key=abs), every) for way, every in ways if min(way) > 0 or max(way) < 0]
+    return max(agreed, key=lambda found: abs(found[0]), default=(0.0, 1))
+
+
+def _jump(size: np.ndarray, every: int) -> float:
+    shares = []
+    for logs in (np.log(size[first::every]) for first in range(every)):
+        way = logs[-1] - logs[0]
+        shares.append(float(np.max(np.diff(logs) * np.sign(way)) / abs(way)) if way else 1.0)
+    return min(shares)
 
 
 def _rank_correlation(size: np.ndarray) -> float:

@@ -15,12 +15,14 @@ from sickbay.signs.registry import share, sign
 # hundredth, falling layer by layer (rank correlation above 0.7), is the product of many small factors.
 RATIO = 1e-2
 ORDER = 0.7
+JUMP = 0.75
+"""Three quarters of the way in one layer are not the product of many: a small last layer, or two networks side by side (an actor and its critic)."""
 
 
 @sign("gradient-decay-with-depth")
 def gradient_decay_with_depth(record: Record) -> Iterator[Sign]:
     p = depth_profile(record)
-    if p is not None and p.ratio < RATIO and p.order > ORDER:
+    if p is not None and p.ratio < RATIO and p.order > ORDER and p.jump < JUMP:
         yield Sign(
             name="gradient-decay-with-depth",
             where=p.names[0],

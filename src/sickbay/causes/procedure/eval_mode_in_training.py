@@ -28,6 +28,7 @@ Proof: the mode is read at every forward pass that a backward pass and an optimi
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import at, listed, located, proof
@@ -84,9 +85,22 @@ def _place(record: Record, modes: Modes) -> Place | None:
     statement = source.statement(forward.line) if source is not None and forward is not None else None
     loops = source.loops(statement) if source is not None and statement is not None else []
     if named is None and source is not None and loops:
-        line = loops[-1].lineno
-        return source.place(line)
+        meant = _meant_for_training(source, loops[-1], modes.eval_called_at)
+        return source.place(meant.lineno if meant is not None else loops[-1].lineno)
     return named or modes.eval_called_at or forward
+
+
+def _meant_for_training(source: Source, loop: Loop, eval_at: Place | None) -> ast.stmt | None:
+    """The eval() that stands right before the training loop, nothing but assignments between them: it was to be train()."""
+    if eval_at is None or eval_at.file != source.file or eval_at.line is None:
+        return None
+    block = source.block(loop)
+    for statement in reversed(block[: block.index(loop)]):
+        if statement.lineno <= eval_at.line <= (statement.end_lineno or statement.lineno):
+            return statement if isinstance(statement, ast.Expr) else None
+        if not isinstance(statement, ast.Assign):
+            return None
+    return None
 
 
 def _switched_each_step(record: Record) -> bool:
@@ -125,10 +139,23 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return parentheses
     name = model_name(record, place, modes.eval_called_at)
     source = source_at(record, place)
-    diff = ""
+    diff = _other_mode(source, place, modes.eval_called_at) if source is not None and place is not None else ""
+    if diff:
+        return mend("train in train mode", diff, f"{name or 'model'}.train()")
     if source is not None and place is not None and name:
         diff = _switch_back(source, place, modes.eval_called_at, f"{name}.train()")
     return mend("switch back to train mode before training goes on", diff, f"{name or 'model'}.train()  # at the start of each training epoch")
+
+
+def _other_mode(source: Source, place: Place, eval_at: Place | None) -> str:
+    """`model.eval()` made `model.train()`, where it stands before the training loop."""
+    forward = source.statement(place.line)
+    loops = source.loops(forward) if forward is not None else []
+    meant = _meant_for_training(source, loops[-1], eval_at) if loops else None
+    call = meant.value if isinstance(meant, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "eval" and not call.args):
+        return ""
+    return source.diff(source.replacing(call, f"{ast.unparse(call.func.value)}.train()"))
 
 
 def _switch_back(source: Source, place: Place, eval_at: Place | None, line: str) -> str:

@@ -91,8 +91,8 @@ def _values(record: Record, loss: Loss) -> np.ndarray:
 
 
 def _chosen_at(record: Record, head: Head) -> Place | None:
-    """Where the loss is made, if it is a module that several lines call (training and evaluation) and another one takes these scores: one change mends them all.
-    Else the call."""
+    """Where the loss is made, if it is a module that several lines call (training and evaluation), or none but a library, and another one takes these
+    scores: one change mends them all. Else the call."""
     source = source_at(record, head.called_at)
     made = source.calls(head.module) if source is not None and head.module in FITTING else []
     if source is None or len(made) != 1 or (head.fed_by and head.fed_by[0].name == "softmax"):
@@ -100,7 +100,8 @@ def _chosen_at(record: Record, head: Head) -> Place | None:
     around = source.parents.get(made[0])
     names = {n.attr if isinstance(n, ast.Attribute) else n.id for n in getattr(around, "targets", ()) if isinstance(n, (ast.Name, ast.Attribute))}
     callers = {c.lineno for c in source.calls(*names)} if names else set()
-    return source.place(made[0].lineno) if len(callers) > 1 else head.called_at
+    called = head.called_at.line if head.called_at is not None else 0
+    return source.place(made[0].lineno) if len(callers) > 1 or called not in callers else head.called_at
 
 
 def _heads(record: Record, loss: Loss) -> Iterator[Evidence]:

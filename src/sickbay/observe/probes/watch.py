@@ -29,8 +29,8 @@ ATTEMPTS = (5, 40, 160)
 if the answer was not clear."""
 PASSES = 12
 """Forward passes that an experiment may take."""
-QUICK = 0.1
-"""Seconds that one experiment may always take; dearer ones wait until the run is long enough to bear them."""
+QUICK = 0.25
+"""Seconds that one experiment may always take (less than a study of the samples at the end takes); dearer ones wait until the run is long enough to bear them."""
 SHARE = 1.0
 """...which is when they are this part of the budget for all that has been trained so far."""
 SUSPICIOUS_SHARE = 8.0
@@ -54,6 +54,8 @@ class ProbeWatch(Observer):
         self.norms = NormWatch(session)
         self.growth = GrowthWatch(session)
         self.tries: dict[int, int] = {}
+        self.largest: dict[int, int] = {}
+        """Numbers in the largest input of each model so far."""
         self.wanted = False
         """In this step an experiment may be made."""
         self.forwards: list[ForwardCall] = []
@@ -86,6 +88,7 @@ class ProbeWatch(Observer):
     def forward_begins(self, call: ForwardCall) -> None:
         if self.over or not call.grad:
             return
+        self.largest[id(call.module)] = max(_size(call), self.largest.get(id(call.module), 0))
         self.wanted = self.wanted or (self.due and self._open(call))
         if (followed := self._followed(call)) is not None:
             self.origin.look_at(call.module, *followed)
@@ -100,7 +103,7 @@ class ProbeWatch(Observer):
     def forward_ends(self, call: ForwardCall, _: Any) -> None:
         if not self.over and call.grad and (followed := self._followed(call)) is not None:
             self.origin.look_back(call.module, *followed)
-        if self.wanted and call.grad and self._open(call) and self._affordable(call):
+        if self.wanted and call.grad and self._open(call) and self._whole(call) and self._affordable(call):
             self.forwards = [*self.forwards[-3:], call]
 
     def loss_called(self, call: LossCall | None) -> None:
@@ -112,6 +115,10 @@ class ProbeWatch(Observer):
         """This model has not given a clear answer yet, and its next attempt is due."""
         tried = self.tries.get(id(call.module), 0)
         return tried < len(ATTEMPTS) and self.session.step >= ATTEMPTS[tried] and (tried > 0 or len(self.tries) < MOST_MODELS)
+
+    def _whole(self, call: ForwardCall) -> bool:
+        """Not the short rest at the end of an epoch, where there is too little to tell positions and samples apart."""
+        return 2 * _size(call) >= self.largest.get(id(call.module), 0)
 
     def _affordable(self, call: ForwardCall) -> bool:
         share = SUSPICIOUS_SHARE if self._suspicious() else SHARE
@@ -240,6 +247,10 @@ class ProbeWatch(Observer):
         for place in facts.places_in(fact):
             self.session.keep_source(place)
         self.session.writer.fact("probes", fact)
+
+
+def _size(call: ForwardCall) -> int:
+    return next((a.numel() for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), 0)
 
 
 def _called(torchs: list[torch.nn.Module]) -> str:
