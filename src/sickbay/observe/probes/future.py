@@ -107,13 +107,13 @@ def knows_its_answer(rerun: Rerun, index: int, shift: Shift) -> Answer:
     """Replace two positions, one after the other, and look at the predictions that should name them."""
     x = rerun.inputs[index]
     length = x.shape[shift.dimension]
-    base, again = _predictions(rerun, index, None, shift), _predictions(rerun, index, None, shift)
-    if base is None or again is None or not torch.equal(base, again):
+    base = _by_position(rerun.base(), x, shift)
+    if base is None:
         return "unclear"
     found: list[tuple[int, torch.Tensor, float, int]] = []
     for s in sorted({length // 2, max(2, 3 * length // 4)}):
         other = _replaced(x, shift.dimension, s)
-        after = _predictions(rerun, index, other, shift) if other is not None else None
+        after = _by_position(rerun.run(index, other), x, shift) if other is not None else None
         if other is None or after is None or s - shift.ahead < 0:
             return "unclear"
         change = torch.where(differing(base, after), (after - base).abs().float(), torch.zeros_like(base, dtype=torch.float32))
@@ -123,6 +123,8 @@ def knows_its_answer(rerun: Rerun, index: int, shift: Shift) -> Answer:
         own, earlier = float(by_position[s - shift.ahead]), int((by_position[:s] > 0).sum())
         if own == 0 or (shift.ahead == 0 and not _copies(by_position, s)):
             return "causal"
+        if not rerun.steady():
+            return "unclear"
         found.append((s, other, own / float(by_position.max()), earlier))
     s, other, effect, earlier = found[0]
     return Leak(effect, earlier, _where(rerun, index, other, length, s) if shift.ahead else None)
@@ -133,11 +135,9 @@ def _copies(by_position: torch.Tensor, s: int) -> bool:
     return not bool((by_position[:s] > 0).any()) and bool((by_position[s + 1 :] > 0).any())
 
 
-def _predictions(rerun: Rerun, index: int, other: torch.Tensor | None, shift: Shift) -> torch.Tensor | None:
-    """The prediction as (rows, positions, scores)."""
-    x = rerun.inputs[index]
+def _by_position(found: torch.Tensor | None, x: torch.Tensor, shift: Shift) -> torch.Tensor | None:
+    """A prediction for input x as (rows, positions, scores)."""
     rows, length = x.shape[_rows(shift.dimension)], x.shape[shift.dimension]
-    found, _ = rerun.run(index, other)
     if found is None:
         return None
     for positions in (length, shift.length):

@@ -51,6 +51,8 @@ class Rerun:
         self._args, self._kwargs = self._take(args), self._take(kwargs)
         self._rewind = rewind
         self._module = module
+        self._base: tuple[torch.Tensor | None] | None = None
+        self._steady: bool | None = None
         self.meddles = False
         """The model changes objects that a double shares with it (they are put back)."""
 
@@ -70,8 +72,22 @@ class Rerun:
             return value
         raise NoDouble(f"its input is a {type(value).__name__}")  # a graph, a cache: may be changed by the pass
 
-    def run(self, index: int = -1, other: torch.Tensor | None = None, watch: Watch | None = None) -> tuple[torch.Tensor | None, bool]:
-        """The prediction, with input `index` replaced by `other`, and whether it was taken at the loss inside the model."""
+    def base(self) -> torch.Tensor | None:
+        """The prediction as it is, made once for all experiments."""
+        if self._base is None:
+            self._base = (self.run(),)
+        return self._base[0]
+
+    def steady(self) -> bool:
+        """The same pass gives the same prediction to the last bit. To be asked before anything is accused; a model that is in order
+        is spared the pass, since no prediction of one that draws at random stays as it was."""
+        if self._steady is None:
+            base, again = self.base(), self.run()
+            self._steady = base is not None and again is not None and torch.equal(base, again)
+        return self._steady
+
+    def run(self, index: int = -1, other: torch.Tensor | None = None, watch: Watch | None = None) -> torch.Tensor | None:
+        """The prediction, with input `index` replaced by `other`: what went into the loss, if that is inside the model."""
         tensors = [(other if other is not None and i == index else t).clone() for i, t in enumerate(self.inputs)]
         self._rewind()
         mode = watch or Watch()
@@ -81,8 +97,7 @@ class Rerun:
                 output = _call_the_double(double.model, _fill(self._args, tensors), _fill(self._kwargs, tensors))
         finally:
             self.meddles |= double.put_back()
-        found = mode.predictions[-1] if mode.predictions else next(_floats(output), None)
-        return found, bool(mode.predictions)
+        return mode.predictions[-1] if mode.predictions else next(_floats(output), None)
 
 
 @dataclass(frozen=True)

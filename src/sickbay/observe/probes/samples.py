@@ -45,22 +45,25 @@ def samples_meet(rerun: Rerun, index: int, dimension: int) -> Answer:
     count = x.shape[dimension]
     merged = x.shape[0] * x.shape[1] if x.dim() > 1 else 0
     """Rows of an output in which samples and positions were put into one dimension."""
-    base, _ = rerun.run()
-    again, _ = rerun.run()
-    if base is None or again is None or count < FEWEST or not torch.equal(base, again):
+    base = rerun.base() if count >= FEWEST else None
+    if base is None:
         return "unclear"
     met: list[tuple[int, torch.Tensor, int, float]] = []
     for j in (0, count // 2):
         other = _replaced(x, dimension, j)
-        after = rerun.run(index, other)[0] if other is not None else None
+        after = rerun.run(index, other) if other is not None else None
         if other is None or after is None or after.shape != base.shape:
             return "unclear"
         if not bool(differing(base, after).any()):  # the model does not answer to its input at all (yet): did samples meet on the way?
+            if not rerun.steady():
+                return "unclear"
             spot, on_purpose = _where(rerun, index, other, count, j)
             return Meeting(count, 0, 0.0, spot) if spot is not None and not on_purpose and spot.name in ATTEND | RECURRENT else "unclear"
         changed = base != after  # predictions that have nothing to do with each other stay the same to the last bit
         if confined(changed, count, lambda at, j=j: at == j):  # type: ignore[misc]
             return "apart"
+        if not rerun.steady():
+            return "unclear"
         if (others := _others(base, after, changed, count, j, merged)) is None:
             return "unclear"
         met.append((j, other, *others))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 ATTEMPTS = (5, 40, 160)
 """Steps from which a model is tried: past the first steps, in which zero-initialised parts still give nothing away; again later
 if the answer was not clear."""
-PASSES = 12
-"""Forward passes that an experiment may take."""
+PASSES = 4
+"""Forward passes that both experiments take with a model that is in order (three, and the copies of its weights). One that is not is worth the dozen."""
 QUICK = 0.25
 """Seconds that one experiment may always take (less than a study of the samples at the end takes); dearer ones wait until the run is long enough to bear them."""
 SHARE = 1.0
