@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
 REPEATS = 16
 """Forward passes without gradients from one place that are followed in one step. A rollout of 128 of them before each update made watching dearer than training."""
+FREE_SECONDS, BEARABLE = 1.0, 0.1
+"""Following operations may take a second in all, and from then on this part of the time trained. With ten thousand small operations in a step (pairs of
+samples in a Python loop) each look takes many times as long as the step: the first ones tell the structure, all of them doubled the run."""
 HELD_BYTES = 2**20
 """A loss of which more than one backward pass is made in a step is read each time; predictions larger than that are read once. Else what
 the script itself has let go of (the logits of a language model) would take memory all through backward, when it is scarcest."""
@@ -76,7 +79,7 @@ class GraphWatch(Observer):
             self._begin()
 
     def _begin(self) -> None:
-        if self.outside_python or self.session.no_trace or self.trace.truncated:
+        if self.outside_python or self.session.no_trace or self.trace.truncated or self._too_dear():
             return
         step = self.session.step
         known = bool(self.session.sites) and all(site.reads >= ENOUGH_READS for site in self.session.sites.values())
@@ -84,6 +87,12 @@ class GraphWatch(Observer):
         self.trace.outputs_only = known and bool(step & (step - 1)) and self.session.loss_finite is not False
         if not self.trace.begin():
             self.session.limit(self.sees, "the script holds a torch function mode open while it trains; operations were not followed")
+
+    def _too_dear(self) -> bool:
+        session = self.session
+        if session.structure_seconds <= max(FREE_SECONDS, BEARABLE * session.training_seconds) or session.loss_finite is False:
+            return False
+        return all(site.reads >= EARLY_READS or site.backwards > ENOUGH_READS for site in session.sites.values())
 
     def compiled(self, _: Any) -> None:
         self.outside_python = True

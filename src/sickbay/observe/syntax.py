@@ -43,15 +43,16 @@ def _switches(node: ast.AST) -> list[tuple[int, int]]:
 Loop = ast.For | ast.While | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
-def loops_around(file: str, line: int) -> list[Loop]:
+@functools.lru_cache(maxsize=1024)
+def loops_around(file: str, line: int) -> tuple[Loop, ...]:
     """The loops and comprehensions that run a line again and again, within the function that it stands in; outermost first."""
     tree = tree_of(file)
     if tree is None:
-        return []
+        return ()
     covering = [n for n in ast.walk(tree) if (getattr(n, "lineno", 0) or line + 1) <= line <= (getattr(n, "end_lineno", 0) or 0)]
     function = max((n.lineno for n in covering if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))), default=0)
     loops = [n for n in covering if isinstance(n, Loop) and n.lineno >= function and _runs(n, line)]
-    return sorted(loops, key=lambda n: (n.lineno, n.col_offset))
+    return tuple(sorted(loops, key=lambda n: (n.lineno, n.col_offset)))
 
 
 def _runs(loop: Loop, line: int) -> bool:

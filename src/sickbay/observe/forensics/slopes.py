@@ -162,14 +162,16 @@ def path_to(wiring: Wiring, steep: list[Steep], everything: bool = False) -> Pat
                 parent[child] = (i, position)
     path, place = Path(), {0: 0}
     for one in steep:
+        if len(path.stops) >= MOST_HELD:
+            break
         if one.name in NOT_HELD and not everything:
             continue
         way: list[int] = []
         at = one.node
-        while at not in place:
+        while at not in place and (everything or len(path.hops) + len(way) <= MOST_HOPS):
             way.append(at)
             at = parent[at][0]
-        if len(path.stops) >= MOST_HELD or (len(path.hops) + len(way) > MOST_HOPS and not everything):
+        if at not in place or (len(path.hops) + len(way) > MOST_HOPS and not everything):
             continue
         for i in reversed(way):
             above, position = parent[i]
