@@ -21,12 +21,14 @@ from torch.optim import optimizer as optimizers
 from bench.measure import Contestant, Step, clock, run_block
 from bench.workloads import Workload
 from sickbay.observe import starting
+from sickbay.observe.governor import AWAKE_STEPS
 from sickbay.observe.hooks import put_in_place
 from sickbay.observe.session import Session
 from sickbay.observe.watching import Patient
 from sickbay.settings import Settings
 
-SETTLE_STEPS, SETTLE_SECONDS = 60, 4.0
+SETTLE_STEPS, SETTLE_SECONDS = AWAKE_STEPS + 4, 8.0
+"""Before the blocks: on its first steps a session watches all that is cheap whatever it costs, and makes its experiments with the model."""
 _PATCHED: tuple[tuple[Any, str], ...] = (
     (torch.nn.Module, "__call__"),
     (torch.nn.Module, "__init__"),

@@ -19,7 +19,7 @@ from observe.test_bit_exact import outcome
 from observe.watched import Run, watching
 from sickbay.observe.probes.double import Double, NoDouble
 from sickbay.observe.probes.future import shift_of
-from sickbay.observe.probes.rerun import confined
+from sickbay.observe.probes.rerun import Rerun, confined
 from sickbay.settings import Settings
 
 LOOP = """
@@ -355,6 +355,19 @@ def test_predictions_that_see_their_answer(name: str, script: WatchScript) -> No
 def test_predictions_that_do_not(name: str, script: WatchScript) -> None:
     probes = tokens(script, *CAUSAL[name]).facts.probes
     assert probes.future_tested and probes.samples_tested and not probes.leaks and not probes.mixing
+
+
+def test_a_model_that_is_in_order_is_run_three_times(script: WatchScript, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, run = [], Rerun.run
+    monkeypatch.setattr(Rerun, "run", lambda self, *args, **named: passes.append(self) or run(self, *args, **named))
+    probes = tokens(script, *CAUSAL["a mask"]).facts.probes
+    assert probes.future_tested and probes.samples_tested
+    assert len(passes) == 3  # as it is, with another position, with another sample
+
+
+def test_a_model_that_never_gives_the_same_twice_is_not_accused(script: WatchScript) -> None:
+    probes = tokens(script, "import time; self.now = time.perf_counter", "h = e + self.now() % 1", BATCH, LOSS).facts.probes
+    assert not probes.leaks and not probes.mixing and not probes.future_tested
 
 
 @pytest.mark.parametrize("name", OTHER_TASKS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from observe.conftest import WatchScript
+from sickbay.observe import graph
 
 LOADER = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -115,6 +116,23 @@ def test_weights_updated_by_hand(script: WatchScript) -> None:
     assert {p.moved for p in run.facts.parameters} == {True}
     mean = run.record.family("activation_mean")
     np.testing.assert_array_equal(mean.steps, range(20))
+
+
+def test_following_operations_ends_where_it_is_too_dear(script: WatchScript, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(graph, "BEARABLE", 0.0)
+    run = script(
+        """
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(40):
+            optimizer.zero_grad()
+            F.cross_entropy(model(torch.randn(8, 4)), torch.randint(0, 3, (8,))).backward()
+            optimizer.step()
+        """
+    )
+    assert run.loss.graph_reads == graph.EARLY_READS  # which are enough to know the structure
+    assert run.facts.run.steps == 40 and {p.moved for p in run.facts.parameters} == {True}
 
 
 def test_no_modules_and_no_optimizer(script: WatchScript) -> None:
