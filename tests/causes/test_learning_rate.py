@@ -60,10 +60,11 @@ SWINGING = (0.116, 0.052, 0.061, 0.042, 0.032, 0.031, 0.024, 0.042, 0.049, 0.045
 SETTLED = (0.116, 0.052, 0.041, 0.035, 0.032, 0.031, 0.032, 0.031, 0.03, 0.031, 0.032, 0.03)
 
 
-def restless(validation: tuple[float, ...] = SWINGING, peak: float = 0.9, grown: float = 6.0) -> Record:
-    """Training comes far down and stands; validation is as given."""
+def restless(validation: tuple[float, ...] = SWINGING, peak: float = 0.9, grown: float = 6.0, up: float = 0.0, level: float = 0.03) -> Record:
+    """Training comes far down and stands, or goes up by a share of its level in the second half; validation is as given."""
     ratio = np.maximum(peak * 0.6 ** np.arange(40), 0.004)
-    record = run(falling(0.85, 0.03, 600, noise=0.02, speed=40), ratio=ratio, extra={"loss/eval": (np.arange(49, 600, 50), np.array(validation))})
+    losses = falling(0.85, level, 600, noise=0.02, speed=40) + up * level * np.maximum(np.linspace(-1, 1, 600), 0)
+    record = run(losses, ratio=ratio, extra={"loss/eval": (np.arange(49, 600, 50), np.array(validation))})
     frames = record.family("update_ratio").steps
     sizes = make_record(families={"weight_norm": {f"{x}.weight": (frames, np.linspace(5, 5 * grown, len(frames))) for x in LAYERS}}).families
     heads = (Head(function="mse_loss", reduction="mean"),)
@@ -83,6 +84,7 @@ class TestLrTooHigh(CauseTestCase):
         yield thrown("mse_loss")
         yield broken([393.0, 2.3e10])
         yield restless()
+        yield restless(SETTLED, level=0.4, up=0.08)
         yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -90,6 +92,8 @@ class TestLrTooHigh(CauseTestCase):
         yield "an exception after steps that went well", broken([393.0, 380.0])
         yield "a jump, and small steps", broken([393.0, 2.3e10], ratio=0.01)
         yield "large first steps, and validation settles", restless(SETTLED)
+        yield "large first steps, and it stands within its noise", restless(SETTLED, level=0.4, up=0.02)
+        yield "it rises a little behind small steps", restless(SETTLED, peak=0.05, level=0.4, up=0.08)
         yield "large first steps, validation swings and falls", restless(tuple(np.geomspace(1, 0.05, 12) * np.array(SWINGING)))
         yield "validation swings behind small steps", restless(peak=0.05)
         yield "validation swings, the weights kept their size", restless(grown=1.3)
@@ -147,6 +151,13 @@ def cut_off(last: float = 0.021, falls_until: int = 250, steps: int = 1500) -> n
     return np.asarray(way * np.exp(0.2 * np.random.default_rng(2).standard_normal(steps)))
 
 
+def stepped(rest: np.ndarray) -> Record:
+    """160 steps to a fiftieth of the first loss; from then on a hundredth of the rate."""
+    way = np.concatenate([[0.14], np.geomspace(0.05, 2.7e-3, 159), rest])
+    losses = way * np.exp(0.1 * np.random.default_rng(2).standard_normal(len(way)))
+    return run(losses, lr=np.repeat([5e-4, 5e-5, 5e-6], [80, 80, len(rest)]))
+
+
 class TestLrDecayedTooSoon(CauseTestCase):
     cause = "lr-decayed-too-soon"
     certainty = "likely"
@@ -157,6 +168,7 @@ class TestLrDecayedTooSoon(CauseTestCase):
         yield run(falling(2.3, 1.1, 400, noise=0.1, speed=9), lr=0.15 / (1 + 0.9 * np.arange(400)))
         crept = np.concatenate([np.linspace(1.6, 0.45, 50), np.linspace(0.45, 0.36, 230)])
         yield plateau(cut_off())
+        yield stepped(np.geomspace(2.7e-3, 2.2e-3, 840))
         yield run(crept + np.random.default_rng(1).normal(0, 0.01, 280), lr=np.repeat([2e-3, 2e-4, 2e-5], [25, 25, 230]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -164,6 +176,8 @@ class TestLrDecayedTooSoon(CauseTestCase):
         yield "a plateau that was waited for", plateau(cut_off(), patience=6)
         yield "no patience, and the loss stood", plateau(cut_off(falls_until=80))
         yield "no patience, and it is solved", plateau(cut_off(last=0.002))
+        yield "a low loss that stands at a hundredth of the rate", stepped(np.geomspace(2.7e-3, 2.6e-3, 840))
+        yield "a low loss that still creeps down after a third of the run", stepped(np.geomspace(2.7e-3, 2.2e-3, 340))
         yield "no patience, at the end of the run", plateau(cut_off(falls_until=900), cuts=(900, 200, 200, 200))
         yield "the loss was down by then", run(falling(2.3, 0.1, 500, speed=60), lr=0.05 * 0.9 ** np.arange(500))
         yield "the last tenth of the run at zero", run(falling(2.3, 0.9, 500, noise=0.1), lr=np.maximum(0.05 * (1 - np.arange(500) / 450), 0))

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
-from sickbay.facts import Loader, Run, Timeline
-from sickbay.record.reader import Record
+from sickbay.facts import Loader, OptimizerGroup, Run, Timeline
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
 
 EVALS = np.arange(19, 400, 20)
@@ -45,6 +46,13 @@ def test_the_fix_names_the_best_step_and_adds_weight_decay() -> None:
     fix = assert_suspects(run(turned(0.5, 1.2)), "overfitting").fix
     assert "step 99" in fix.text or "step 119" in fix.text
     assert added(fix.diff) == ["optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-2)"]
+
+
+def test_an_optimizer_that_decays_by_itself_is_given_more() -> None:
+    record = run(turned(0.5, 1.2))
+    decaying = replace(record.facts.optimizers[0], kind="AdamW", groups=(OptimizerGroup(parameters=2, lr=0.1, weight_decay=0.01),))
+    fix = assert_suspects(with_facts(record, optimizers=(decaying,)), "overfitting").fix
+    assert "weight_decay=1e-1" in fix.diff
 
 
 @pytest.mark.parametrize(

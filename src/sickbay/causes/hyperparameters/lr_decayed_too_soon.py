@@ -66,7 +66,8 @@ SOLVED = 0.1
 SLOWER = 0.2
 """The pace of the loss after the drop, against the pace before it."""
 ERRORS = 3.0
-"""A loss below a tenth of its start may well be done when the rate falls."""
+VERY_EARLY, WINS = 0.25, 0.03
+"""A loss below a tenth of its start may well be done when the rate falls; not if that is in the first quarter of the run, and each third of the rest still wins 3 % of it with a hundredth of the rate."""
 
 
 @cause(
@@ -177,10 +178,13 @@ def _cut_short(c: Curve, rates: Series, died: int, least: int) -> bool:
 def _crawls(c: Curve, died: int, least: int) -> bool:
     """With next to no rate left, the loss still falls to the very end, many times slower than before: it was not done."""
     before, rest = c.values[c.steps < died], c.values[c.steps >= died]
-    if len(rest) < least // 2 or len(before) < MINIMUM_PHASE or end(c).value < SOLVED * start(c).value:
+    if len(rest) < least // 2 or len(before) < MINIMUM_PHASE:
+        return False
+    low = end(c).value < SOLVED * start(c).value
+    if low and len(before) > VERY_EARLY * len(c):
         return False
     thirds = [level(part, c.noise) for part in np.array_split(rest, 3)]
-    falls = [a.value - b.value > ERRORS * math.hypot(a.error, b.error) for a, b in pairwise(thirds)]
+    falls = [a.value - b.value > max(ERRORS * math.hypot(a.error, b.error), WINS * a.value * low) for a, b in pairwise(thirds)]
     pace = (thirds[0].value - thirds[-1].value) / (2 / 3 * len(rest))
     return all(falls) and pace < SLOWER * (start(c).value - thirds[0].value) / len(before)
 

@@ -69,8 +69,8 @@ REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
 RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 """Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
-STRETCHES, LONG, ERRORS = 12, 240, 5.0
-"""...or training, in the mean over twelve stretches of at least fifteen steps, rises as much, by five standard errors, and stays above."""
+STRETCHES, LONG, ERRORS, RISES = 12, 240, 5.0, 0.03
+"""...or training, in the mean over twelve stretches of at least fifteen steps, rises by 3 % and five standard errors, and stays above: a run that learns does not end above where it was."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -222,7 +222,7 @@ def _wandered(c: Curve) -> tuple[float, float] | None:
     low = int(np.argmin(level[:-2]))
     high = low + int(np.argmax(level[low:]))
     sure = ERRORS * float(np.hypot(error[low], error[high]))
-    clear = level[low] > 0 and level[high] - level[low] > max(RESTLESS * level[low], sure) and level[-2:].min() > level[low] + error[low]
+    clear = level[low] > 0 and level[high] - level[low] > max(RISES * level[low], sure) and level[-2:].min() > level[low] + error[low]
     return (float(level[low]), float(level[high])) if clear else None
 
 

@@ -135,7 +135,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     when = f" (step {numbers['best_step']:.0f}{epoch})" if "best_step" in numbers else ""
     optimizer = main_optimizer(record)
     built = constructor(record, optimizer) if optimizer is not None else None
-    diff = built[0].diff(built[0].giving(built[1], "weight_decay", "1e-2")) if built is not None and keyword(built[1], "weight_decay") is None else ""
+    more = "1e-1" if optimizer is not None and any(g.weight_decay for g in optimizer.groups) else "1e-2"  # AdamW has a hundredth of its own
+    diff = built[0].diff(built[0].giving(built[1], "weight_decay", more)) if built is not None and keyword(built[1], "weight_decay") is None else ""
     text = f"keep the weights of the best evaluation{when} and stop when it no longer improves; then regularise (weight decay, dropout, more data)"
     return mend(text, diff, "if val_loss < best:\n    best, state = val_loss, copy.deepcopy(model.state_dict())", "consent")
 
