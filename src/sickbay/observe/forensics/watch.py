@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from sickbay import facts
+from sickbay.observe.batches import BatchWatch
 from sickbay.observe.forensics import details
 from sickbay.observe.forensics.gradients import Guard, broken_gradients, choose, entrances_of, first_uses
 from sickbay.observe.forensics.leftover import leftover_loss
@@ -58,6 +60,9 @@ class ForensicsWatch(Observer):
         """For each loss: parameters by which gradients leave it."""
         self.guards: dict[int, Guard] = {}
         self.held: list[Held] = []
+        self.passes = 0
+        """Backward passes for which values were held."""
+        self.batches: BatchWatch | None = None
         self.batch: int | None = None
         self.given: list[torch.Tensor] = []
         """What entered the model last, until the step ends."""
@@ -201,7 +206,13 @@ class ForensicsWatch(Observer):
     def _hold(self, loss: torch.Tensor, site: Site) -> None:
         if len(self.held) > MOST_PASSES:
             self.held.clear()
-        self.held += self.paths[site.index].hold(loss.grad_fn)
+        self.passes += 1
+        fresh = self.paths[site.index].hold(loss.grad_fn)
+        if fresh and self.batches is None:
+            self.batches = next((o for o in self.session.observers if isinstance(o, BatchWatch)), None)
+        for held in fresh:
+            held.drawn, held.passed = self.batches.indices if self.batches is not None else None, self.passes
+        self.held += fresh
 
     def hold(self, loss: torch.Tensor) -> None:
         """In a nap nobody is told of a loss: the values that it may be asked for later are taken all the same."""
@@ -318,12 +329,17 @@ class ForensicsWatch(Observer):
             return details.named(replace(fact, origin="operation"), self.session, candidates[0].operation) if len(candidates) == 1 else fact
         held, mask = leads[0]
         fact = details.named(replace(fact, origin="operation", op=family(held.steep.name).lower()), self.session, held.steep.operation)
-        value = held.value.detach()
+        value = held.argument()
         good = value[torch.isfinite(value)]
-        if good.numel():
+        if good.numel() and not (family(held.steep.name) == "Exp" and len(good) < value.numel()):  # how large they were cannot be told from infinity
             low, high = torch.aminmax(good)
             fact = replace(fact, lowest=low.item(), highest=high.item())
-        return details.with_elements(replace(fact, dtype=str(held.value.dtype).removeprefix("torch.")), self.session, mask, self.batch)
+        fact = replace(fact, dtype=str(held.value.dtype).removeprefix("torch."), passes_ago=self.passes - held.passed)
+        return details.with_elements(fact, self.session, mask, self.batch, self._drawn_for(held))
+
+    def _drawn_for(self, held: Held) -> Sequence[int] | None:
+        """Gradients of several batches make one update: the samples are those of the batch in which it came up, not of the newest one."""
+        return details.as_indices(held.drawn) if held.passed != self.passes and not self.session.loads_ahead else None
 
     def step_closed(self, _: Any) -> None:
         self.ends = {}

@@ -61,7 +61,7 @@ def search(reading: Reading, watch: RangeWatch, node: Node) -> Origin:
     while True:
         if _nan(watch, node):
             with_nan = node
-        bad = next((reading.trace.nodes[i] for i in node.inputs if not watch.finite(i)), None)
+        bad = _earliest(reading, watch, node)
         source = next((s for s in node.sources if _invalid(s)), None)
         if bad is not None:
             node = bad
@@ -73,6 +73,30 @@ def search(reading: Reading, watch: RangeWatch, node: Node) -> Origin:
             return Origin("unknown" if reading.behind[changed] else "data", node)
         else:
             return Origin("operation" if not watch.finite(node.index) else "unknown", node)
+
+
+def _earliest(reading: Reading, watch: RangeWatch, node: Node) -> Node | None:
+    """Of the inputs that are not finite the one to follow: NaN before infinity, then the one whose origin ran first."""
+    bad = [i for i in dict.fromkeys(node.inputs) if not watch.finite(i)]
+    if len(bad) > 1:
+        bad = [i for i in bad if _nan(watch, reading.trace.nodes[i])] or bad
+    if len(bad) > 1:
+        bad.sort(key=lambda i: _began(reading, watch, i))
+    return reading.trace.nodes[bad[0]] if bad else None
+
+
+def _began(reading: Reading, watch: RangeWatch, index: int) -> int:
+    """The number of the first operation behind a value that was not finite; an infinity that the script wrote itself counts as the last."""
+    nodes, seen, first = reading.trace.nodes, {index}, len(reading.trace.nodes)
+    todo = [index]
+    while todo:
+        node = nodes[todo.pop()]
+        below = [i for i in node.inputs if not watch.finite(i)]
+        if not below and not (node.name in _CONSTANTS and not _nan(watch, node)):
+            first = min(first, node.index)
+        todo += [i for i in below if i not in seen]
+        seen.update(below)
+    return first
 
 
 def _changed(reading: Reading, node: Node) -> int | None:
