@@ -25,6 +25,10 @@ LAYERS = frozenset(
     "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d lstm gru rnn_tanh rnn_relu embedding layer_norm "
     "batch_norm group_norm instance_norm multi_head_attention_forward scaled_dot_product_attention matmul mm bmm addmm baddbmm einsum bilinear".split()
 )
+_TAKE_DATA = LAYERS - {"multi_head_attention_forward", "scaled_dot_product_attention"} | frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits poisson_nll_loss gaussian_nll_loss".split()
+)
+"""Operations that nobody gives a mask: an infinity that enters there is in the data."""
 _CHECKS = frozenset({"isnan", "isfinite", "isinf"})
 _REPLACE = frozenset({"nan_to_num", "nan_to_num_", "nanmean", "nansum", "nanmedian"})
 MOST_MASKS = 8
@@ -65,7 +69,7 @@ def search(reading: Reading, watch: RangeWatch, node: Node) -> Origin:
         source = next((s for s in node.sources if _invalid(s)), None)
         if bad is not None:
             node = bad
-        elif source is not None and not _mask(source):
+        elif source is not None and (node.name in _TAKE_DATA or not _mask(source)):
             return _source(reading, source, node)
         elif (source is not None or node.name in _CONSTANTS) and with_nan is not None:
             return Origin("operation", with_nan)
