@@ -71,12 +71,18 @@ def search(reading: Reading, watch: RangeWatch, node: Node) -> Origin:
             node = bad
         elif source is not None and (node.name in _TAKE_DATA or not _mask(source)):
             return _source(reading, source, node)
-        elif (source is not None or node.name in _CONSTANTS) and with_nan is not None:
+        elif (source is not None or node.name in _CONSTANTS or _log_of_mask(reading, watch, node)) and with_nan is not None:
             return Origin("operation", with_nan)
         elif (changed := _changed(reading, node)) is not None:
             return Origin("unknown" if reading.behind[changed] else "data", node)
         else:
             return Origin("operation" if not watch.finite(node.index) else "unknown", node)
+
+
+def _log_of_mask(reading: Reading, watch: RangeWatch, node: Node) -> bool:
+    """`scores + mask.log()`: the logarithm of zeros and ones, through which no gradient passes, is a mask of zeros and minus infinities."""
+    found = watch.range(node.index)
+    return node.name == "log" and not reading.behind[node.index] and found is not None and found[0] == -math.inf and found[1] in (0.0, -math.inf)
 
 
 def _earliest(reading: Reading, watch: RangeWatch, node: Node) -> Node | None:
@@ -96,7 +102,7 @@ def _began(reading: Reading, watch: RangeWatch, index: int) -> int:
     while todo:
         node = nodes[todo.pop()]
         below = [i for i in node.inputs if not watch.finite(i)]
-        if not below and not (node.name in _CONSTANTS and not _nan(watch, node)):
+        if not below and not ((node.name in _CONSTANTS or _log_of_mask(reading, watch, node)) and not _nan(watch, node)):
             first = min(first, node.index)
         todo += [i for i in below if i not in seen]
         seen.update(below)
