@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import FirstInvalid, Fragile, Loss, Masked, NonfiniteBatch, Op
+from sickbay.facts import FirstInvalid, Fragile, Loss, Masked, NonfiniteBatch, Op, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record, place_in
 
 HERE = Place("train.py", 9)
 LOG = FirstInvalid(
@@ -211,3 +211,12 @@ def test_what_hides_it_is_left_and_what_makes_it_is_mended() -> None:
     s = assert_suspects(masked(mask, source=text), "masked-nan")
     assert s.place is not None and s.place.line == 3 and "mend log at train.py:2" in s.fix.text
     assert added(s.fix.diff) == ["    return torch.log(level + 1e-8)"]
+
+
+def test_weights_that_the_first_unseen_update_broke() -> None:
+    """`torch.autograd.grad` without modules and optimizers: its first call is not known to be training."""
+    angle = replace(WEAK, op="acos", call="torch.acos(c)")
+    first = FirstInvalid(step=0, origin="parameter")
+    record = broken(first, fragile=(angle,), run=Run(steps=59, backwards=59, autograd_grad_calls=60, manual_updates=True))
+    assert "torch.acos(c)" in assert_suspects(record, "unstable-loss").evidence[0].text
+    assert_silent(broken(first, fragile=(angle,), run=Run(steps=60, backwards=60, manual_updates=True)), "unstable-loss")

@@ -50,7 +50,7 @@ loader = DataLoader(Words(720), batch_size=24, shuffle=True, collate_fn=collate)
 model = Reader()
 ctc = nn.CTCLoss(blank=0, zero_infinity=True)
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-for epoch in range(3):
+for epoch in range(12):
     running = 0.0
     for strips, words, lengths in loader:
         logits = model(strips).transpose(0, 1)

@@ -98,6 +98,8 @@ def unstable_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from _operation(record, loss, first)
         elif first.origin == "unknown" and first.backward and first.parameters_finite:
             yield from _steepest(loss, first)
+        elif first.origin == "parameter" and first.step == 0 and _first_update_unseen(record):
+            yield from _steepest(loss, first)
         elif first.origin in ("parameter", "unknown") and not first.traced and not first.backward:
             yield from _between_looks(record, loss, first)
     if (unused := record.facts.unused_loss) is not None and _by_formula(unused):
@@ -119,14 +121,24 @@ def _from_exponential(loss: Loss, first: FirstInvalid) -> bool:
     return any(f.op in EXPONENTIALS and not f.guarded and first.op in f.feeds for f in loss.fragile)
 
 
+def _first_update_unseen(record: Record) -> bool:
+    """Trained by `torch.autograd.grad` alone: only its second call on the same tensors shows that it trains, and by then the first has moved them."""
+    run = record.facts.run
+    return not record.facts.optimizers and run.autograd_grad_calls > run.backwards > 0
+
+
 def _steepest(loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:
     """The step was not traced (a script without modules, at its very first): one line alone can have an infinite slope."""
+    begins = (
+        f"the loss of step {first.step} is finite, its gradient is not (of {listed(first.parameters, 3)})"
+        if first.backward
+        else "the very first gradients made the weights not finite"
+    )
     steep = {f.place: f for f in loss.fragile if not f.guarded and f.op in ("sqrt", "rsqrt", *ARCS)}
     if len(steep) == 1:
         ((place, f),) = steep.items()
         yield strong(
-            f"the loss of step {first.step} is finite, its gradient is not (of {listed(first.parameters, 3)}): `{f.call}`{located(place)} is the one operation on the "
-            "way whose slope can be infinite, and nothing keeps it from there",
+            f"{begins}: `{f.call}`{located(place)} is the one operation on the way whose slope can be infinite, and nothing keeps it from there",
             place,
             (first.step, first.step),
         )

@@ -175,7 +175,7 @@ class ForensicsWatch(Observer):
             return replace(fact, origin="parameter", updated_at=self._updated(broken))
         wiring, owners = self.wirings.get(site.index, Wirings()).best(live)
         operations = [wiring.operation(owners[i]) if wiring is not None else None for i in found.path]
-        fact = replace(fact, origin=found.kind, name="", op=family(live.names[found.node]).lower())
+        fact = replace(fact, origin=found.kind, name="", op=family(live.names[found.node]).lower() if live.names[found.node] != LEAF else "")
         if found.source is not None and self._cast(found.source):
             fact = replace(details.named(fact, self.session, operations[0]), origin="operation", kind="inf", dtype="float16", fits_single=True)
             ends = [torch.aminmax(t.detach()) for t in self.given]
