@@ -275,6 +275,13 @@ class ForensicsWatch(Observer):
             self.session.incident("gradient")
         self.held.clear()
 
+    def stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """Finite gradients whose update is not: an epsilon that is zero in half precision, a rate that is infinite. Its operation is the optimizer's own."""
+        session = self.session
+        guard = self.guards.get(id(optimizer)) if not session.asleep and session.loss_finite is True else None
+        if guard is not None and session.on_incident is not None and guard.weights_broken():
+            session.incident("weight")
+
     def backward_ends(self, _: Any) -> None:
         """Gradients that the script mends or leaves out before the update: where did they come from?"""
         skips = next((o for o in self.session.observers if isinstance(o, SkipWatch)), None)
