@@ -96,7 +96,9 @@ def unstable_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from _pattern(loss)
         elif (_by_formula(first) or _from_exponential(loss, first)) and lost_guard(loss, first) is None:
             yield from _operation(record, loss, first)
-        elif (first.origin == "unknown" and first.backward and first.parameters_finite) or (first.origin == "parameter" and first.step == 0 and _first_update_unseen(record)):
+        elif (first.origin == "unknown" and first.backward and first.parameters_finite) or (
+            first.origin == "parameter" and first.step == 0 and _first_update_unseen(record)
+        ):
             yield from _steepest(loss, first)
         elif first.origin in ("parameter", "unknown") and not first.traced and not first.backward:
             yield from _between_looks(record, loss, first)

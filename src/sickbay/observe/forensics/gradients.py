@@ -57,7 +57,6 @@ class Guard:
                 return True
         return False
 
-
     def weights_broken(self) -> bool:
         """Whether one of the parameters themselves is not finite any more."""
         for reference, flat, large in self.chosen:
