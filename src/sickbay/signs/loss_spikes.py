@@ -67,7 +67,7 @@ def _around(record: Record, steps: NDArray[np.int64]) -> list[tuple[str, str, fl
 
 def _near(at: NDArray[np.int64], steps: NDArray[np.int64], first: int, last: int) -> NDArray[np.bool_]:
     """Which of the measured steps lie so near a jump."""
-    return np.any((at[:, None] >= steps[None] + first) & (at[:, None] <= steps[None] + last), axis=1)
+    return np.asarray(np.any((at[:, None] >= steps[None] + first) & (at[:, None] <= steps[None] + last), axis=1))
 
 
 def _told(around: list[tuple[str, str, float]]) -> str:
