@@ -39,7 +39,7 @@ HEALTHY_PER_SAMPLE = 4
 """Healthy scripts drawn by `--sample` for each patient per cause: false alarms are what a tool like this dies of."""
 TIMEOUT = 180
 TIMINGS = re.compile(rb"\b\d+(\.\d+)?\s?(s|sec|secs|seconds|ms|min|it/s|samples/s|steps/s)\b|\b\d\d?:\d\d(:\d\d)?\b")
-METRICS = ("top1", "top1-or-acceptable", "top3", "healthy", "place", "exact")
+METRICS = ("top1", "top1-or-acceptable", "top3", "healthy", "place", "operation", "own step", "exact")
 
 
 # ---- what is there to run --------------------------------------------------------------------------------------------
@@ -52,6 +52,10 @@ class Patient:
     expected: tuple[str, ...]
     acceptable: tuple[str, ...]
     where: str | None
+    operation: tuple[str, ...] = ()
+    """Names of the first invalid operation, any of them, where the label has them,"""
+    step: int | None = None
+    """...and the step in which it occurs."""
 
     @property
     def healthy(self) -> bool:
@@ -73,7 +77,15 @@ def find_patients(directories: Iterable[Path], only: Sequence[str] = (), causes:
     for directory in directories:
         for label in sorted(directory.glob("*/case.json")):
             case = json.loads(label.read_text(encoding="utf-8"))
-            patient = Patient(label.parent, case["id"], tuple(case["expected"]), tuple(case["acceptable"]), case["where"])
+            patient = Patient(
+                label.parent,
+                case["id"],
+                tuple(case["expected"]),
+                tuple(case["acceptable"]),
+                case["where"],
+                tuple(case.get("operation", ())),
+                case.get("step"),
+            )
             if only and not any(fnmatch.fnmatch(patient.id, p) or p in patient.id for p in only):
                 continue
             if causes and not set(causes) & set(patient.expected):
@@ -110,6 +122,9 @@ class Result:
     place: tuple[str | None, int | None] = (None, None)
     """Of the first expected cause among the diagnoses, else of the first diagnosis."""
     layer: str | None = None
+    operation: str | None = None
+    step: int | None = None
+    """Of the incident."""
     overhead: float | None = None
     error: str = ""
 
@@ -183,6 +198,8 @@ def read_document(result: Result, document: dict[str, Any], patient: Patient) ->
     place = (best or {}).get("place") or {}
     result.place = (place.get("file"), place.get("line"))
     result.layer = place.get("layer")
+    incident = document.get("incident") or {}
+    result.operation, result.step = incident.get("operation"), incident.get("step")
 
 
 def compare(patient: Patient, script: str) -> Exactness:
@@ -306,6 +323,8 @@ def count(
         "top3": share(bool(set(r.causes[:3]) & set(p.expected)) for p, r in sick),
         "verdict sick": share(r.verdict == "sick" for _, r in sick),
         "place": share(place_right(p, r) for p, r in sick if p.lines),
+        "operation": share(r.operation in p.operation for p, r in sick if p.operation),
+        "own step": share(r.step == p.step for p, r in sick if p.step is not None),
         "healthy": share(r.verdict == HEALTHY for r in well),
         "healthy twins": share(r.verdict == HEALTHY for r in well if r.script == "fixed.py"),
         "healthy scripts": share(r.verdict == HEALTHY for r in well if r.script != "fixed.py"),

@@ -250,6 +250,16 @@ def test_the_batch_is_converted_where_it_enters() -> None:
     assert s.place is not None and s.place.line == 20 and added(s.fix.diff) == ["    loss = F.cross_entropy(model(x.float()), y)"]
 
 
+def test_whole_numbers_as_the_target_of_a_loss_that_compares_numbers() -> None:
+    logits = CrashTensor(role="input", variable="z", shape=(64,), dtype="float32", device="cpu")
+    target = CrashTensor(role="target", variable="y", shape=(64,), dtype="int64", device="cpu")
+    record = mixed(
+        "result type Float can't be cast to the desired output type Long", logits, target, layer="", operation="binary_cross_entropy_with_logits"
+    )
+    s = assert_suspects(record, "device-mismatch")
+    assert "`y`, which is int64" in s.evidence[0].text and "convert y to float32" in s.fix.text
+
+
 def test_the_batch_is_moved() -> None:
     from dataclasses import replace
 

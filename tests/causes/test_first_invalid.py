@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import FirstInvalid, Fragile, Loss, Masked, NonfiniteBatch, Op
+from sickbay.facts import FirstInvalid, Fragile, Loss, Masked, NonfiniteBatch, Op, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record, place_in
 
 HERE = Place("train.py", 9)
 LOG = FirstInvalid(
@@ -117,6 +117,33 @@ def test_a_branch_that_where_did_not_choose(op: str, call: str, line: str, fixed
     assert added(assert_suspects(record, "unstable-loss").fix.diff) == [fixed]
 
 
+@pytest.mark.parametrize(
+    ("op", "line", "fixed"),
+    [
+        ("pow", "d = s ** (1 / p)", "d = s.clamp_min(1e-8) ** (1 / p)"),
+        ("pow", "d = g * (x - b) ** p", "d = g * (x - b).clamp_min(1e-8) ** p"),
+        ("sqrt", "d = torch.sqrt(1 - c * c)", "d = torch.sqrt((1 - c * c).clamp_min(1e-8))"),
+        ("log", "d = torch.log(s)", "d = torch.log(s.clamp_min(1e-8))"),
+        ("cosh", "d = torch.cosh(a - b)", "d = torch.cosh((a - b).clamp(-20, 20))"),
+    ],
+)
+def test_values_below_zero_are_not_helped_by_a_small_constant(op: str, line: str, fixed: str) -> None:
+    call = "(x - b) ** p" if "g *" in line else line.partition(" = ")[2]
+    first = replace(LOG, op=op, kind="nan", place=place_in(line, line), call=call, lowest=-0.4)
+    assert added(assert_suspects(broken(first, sources={"train.py": f"{line}\n"}), "unstable-loss").fix.diff) == [fixed]
+
+
+def test_a_base_in_brackets_gets_no_second_pair() -> None:
+    line = "d = g * (x + b) ** p"
+    first = replace(LOG, op="pow", place=place_in(line, line), call="(x + b) ** p", backward=True)
+    assert added(assert_suspects(broken(first, sources={"train.py": f"{line}\n"}), "unstable-loss").fix.diff) == ["d = g * (x + b + 1e-8) ** p"]
+
+
+def test_a_target_that_is_too_long_for_ctc() -> None:
+    found = assert_suspects(broken(replace(LOG, op="ctc_loss", kind="inf", lowest=-3.0, highest=-0.1)), "unstable-loss")
+    assert "no alignment" in found.fix.text and "zero_infinity=True" in found.fix.diff
+
+
 def test_a_mask_that_leaves_nothing() -> None:
     text = "def attend(scores, pad):\n    scores = scores.masked_fill(pad, float('-inf'))\n    return torch.softmax(scores, dim=-1)\n"
     place = place_in(text, "softmax")
@@ -130,6 +157,7 @@ def test_the_evidence_names_values_and_samples() -> None:
 
     assert "samples 37, 204 of the data set" in text(rows=(1, 4), samples=(37, 204)) and "given values from 0 to 1" in text()
     assert "row 4 of the batch" in text(rows=(4,))
+    assert "sample 37 of the data set, 2 backward passes before the last of the step" in text(rows=(1,), samples=(37,), passes_ago=2)
     assert "in 6 of 48 elements, first at [4, 0]" in text(where=(4, 0), count=6, total=48)
 
 
@@ -183,3 +211,12 @@ def test_what_hides_it_is_left_and_what_makes_it_is_mended() -> None:
     s = assert_suspects(masked(mask, source=text), "masked-nan")
     assert s.place is not None and s.place.line == 3 and "mend log at train.py:2" in s.fix.text
     assert added(s.fix.diff) == ["    return torch.log(level + 1e-8)"]
+
+
+def test_weights_that_the_first_unseen_update_broke() -> None:
+    """`torch.autograd.grad` without modules and optimizers: its first call is not known to be training."""
+    angle = replace(WEAK, op="acos", call="torch.acos(c)")
+    first = FirstInvalid(step=0, origin="parameter")
+    record = broken(first, fragile=(angle,), run=Run(steps=59, backwards=59, autograd_grad_calls=60, manual_updates=True))
+    assert "torch.acos(c)" in assert_suspects(record, "unstable-loss").evidence[0].text
+    assert_silent(broken(first, fragile=(angle,), run=Run(steps=60, backwards=60, manual_updates=True)), "unstable-loss")

@@ -352,3 +352,23 @@ def test_a_disk_that_refuses_costs_the_incident_and_not_the_run(tmp_path: Path, 
 
     (limit,) = [x for x in read_record(tmp_path / "run.sickbay").facts.limits if x.what.startswith("the incident")]
     assert "No space left" in limit.why
+
+
+def test_an_update_that_is_not_finite_by_itself(script: WatchScript, tmp_path: Path) -> None:
+    """Gradients are finite, the epsilon of Adam is zero in half precision: the weights are kept as the update left them, with what the model was given."""
+    script(
+        """
+model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)).half()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+x, y = torch.randn(16, 6).half(), torch.randint(0, 3, (16,))
+x[:, 0] = 0
+for step in range(3):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x).float(), y)
+    loss.backward()
+    optimizer.step()
+"""
+    )
+    incident = load_incident(next(tmp_path.glob("**/*.incident.json")))
+    assert (incident.description.kind, incident.description.step, incident.description.weights) == ("weight", 0, "after")
+    assert len(incident.inputs) == 1 and incident.description.first is not None and incident.description.first.updated_at == 0

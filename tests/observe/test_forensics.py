@@ -51,6 +51,14 @@ FORWARD = {
     "logsumexp by hand": ("exp", "loss = (z * (1 + 1e4 * off)).exp().sum(1).log().mean()  # HERE"),
     "a kernel": ("cdist", "d = torch.cdist(z * (1 + 1e25 * off), z.detach())  # HERE\nloss = d.mean()"),
     "einsum": ("einsum", "g = torch.einsum('ij,kj->ik', z * (1 + 1e25 * off), z * (1 + 1e25 * off))  # HERE\nloss = g.mean()"),
+    "the first of two that end in NaN together": (
+        "rdiv",
+        "s = a * on\nshift = 1.0 / s  # HERE\nloss = (torch.log(s) + shift).mean() + F.cross_entropy(z, y)",
+    ),
+    "an alignment that does not exist": (
+        "ctc_loss",
+        "size = torch.tensor([17 if off else 4])\nloss = F.ctc_loss(z.log_softmax(1)[:, None], torch.tensor([[1, 2] * 9]), torch.tensor([16]), size)  # HERE",
+    ),
     "cumulative product": ("cumprod", "c = torch.cumprod((z * (1 + 1e25 * off)), dim=1)  # HERE\nloss = c.mean()"),
 }
 HEADER = """
@@ -128,6 +136,51 @@ def test_samples_of_the_data_set(script: WatchScript) -> None:
     for since in ("0", "45"):
         (found,) = script(LOADER.replace("steps > 45", f"steps > {since}"), detail_steps=3).loss.invalid
         assert found.samples == (37,) and len(found.rows) == 1 and found.op == "div" and found.lowest == 0
+
+
+def test_infinities_of_a_mask_beside_a_nan(script: WatchScript) -> None:
+    """A padded position is minus infinity in what log_softmax gives, on purpose; the row without any other is NaN."""
+    body = "m = torch.ones(16, 3); m[::2, 2] = 0; m[9] = float(on)\nlogp = F.log_softmax(z + m.log(), 1)  # HERE\nloss = -logp[:, 0].mean() + F.cross_entropy(z, y)"
+    for late in (1, LATE):
+        run = script(program(body, late), detail_steps=3)
+        (found,) = run.loss.invalid
+        assert (found.op, found.kind, found.rows) == ("log_softmax", "nan", (9,)) and run.at(found.place, "# HERE")
+
+
+ACCUMULATED = """
+from torch.utils.data import DataLoader, TensorDataset
+data = torch.rand(64, 6) + 0.1
+data[37] = 0.0
+loader = DataLoader(TensorDataset(data, torch.randint(0, 3, (64,))), batch_size=4, shuffle=False)
+model = nn.Linear(6, 3, bias=False)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+for i, (x, y) in enumerate(loader, 1):
+    z = model(x)
+    (F.cross_entropy(z, y) + torch.sqrt((z * z).sum(1)).mean() / 4).backward()  # HERE
+    if i % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_samples_of_the_batch_in_which_it_arose(script: WatchScript) -> None:
+    """Four batches make one update: sample 37 is in the second of the third one."""
+    run = script(ACCUMULATED, detail_steps=1)
+    (found,) = run.loss.invalid
+    assert (found.step, found.op, found.backward) == (2, "sqrt", True) and run.at(found.place, "# HERE")
+    assert (found.samples, found.rows, found.passes_ago) == ((37,), (1,), 2)
+
+
+def test_an_exponential_that_is_cut_off_behind(script: WatchScript) -> None:
+    """The loss is finite, 0 times infinity is not: how large the argument was is not known, so no range is told."""
+    (found,) = script(program("e = torch.exp(z * (1 + 1e4 * off)).clamp(max=10)  # HERE\nloss = e.mean()"), detail_steps=3).loss.invalid
+    assert (found.step, found.op, found.backward, found.lowest, found.highest) == (LATE, "exp", True, None, None)
+
+
+def test_a_lost_run_is_not_looked_at_closely_for_ever(script: WatchScript) -> None:
+    body = "loss = F.cross_entropy(z, y) * (float('nan') if step >= 20 else 1.0)"
+    run = script(program(body).replace("range(48)", "range(400)"), detail_steps=3, budget=0.01)
+    assert run.record.facts.run.sampled_steps < 100
 
 
 NETS = {

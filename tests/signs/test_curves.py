@@ -102,3 +102,7 @@ def test_lag_one_tells_swings_from_noise_from_drift() -> None:
 def test_nothing_has_no_stretches_and_no_drift() -> None:
     assert len(blocks(np.empty(0), 20)) == 0
     assert drift(np.empty(0), 1.0) == (0.0, math.inf)
+
+
+def test_a_curve_without_a_finite_value_did_not_fall() -> None:
+    assert fall(of(np.empty(0))) == (0.0, math.inf) and not fell(of(np.empty(0)))

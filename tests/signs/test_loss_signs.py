@@ -116,6 +116,15 @@ def test_a_spike_is_not_divergence() -> None:
     assert "loss-spikes" in found and "diverging-loss" not in found
 
 
+def test_a_spike_tells_the_gradients_around_it() -> None:
+    values, norms = falling(2.3, 0.2, 400), np.full(400, 0.5)
+    values[200], norms[200] = 9.0, 40.0
+    (sign,) = read_signs(make_record(series={"loss/train": values, "grad_norm": norms})).named("loss-spikes")
+    assert sign.text.endswith("gradient norm 0.5 before, 40 there, 0.5 after") and sign.numbers["gradient norm there"] == 40
+    clipped = make_record(series={"loss/train": values, "grad_norm": np.minimum(norms, 1.0), "clip_norm": norms})
+    assert "40 there" in read_signs(clipped).named("loss-spikes")[0].text
+
+
 def test_overshooting_steps_oscillate() -> None:
     assert "oscillating-loss" in names(loss(1 + 0.5 * (-1.0) ** np.arange(100)))
 

@@ -172,6 +172,8 @@ class FirstInvalid:
     """For half precision: whether the same operation on the same values is finite in float32."""
     parameters: tuple[str, ...] = ()
     """For a gradient: the parameters whose gradient is not finite (a few)."""
+    passes_ago: int = 0
+    """For a gradient of several backward passes: how many came after the one in which it arose."""
     before_update: bool = False
     """It was noticed in the step in which it came up, before the weights were changed."""
     updated_at: int | None = None

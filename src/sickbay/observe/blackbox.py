@@ -199,4 +199,8 @@ class BlackboxWatch(Observer):
 
 def _of(samples: tuple[int, ...], found: Found) -> Found:
     """With the data set indices of this batch: whoever found the rows may have taken the loader's newest batch for it."""
-    return replace(found, samples=tuple(samples[r] for r in found.rows if r < len(samples))) if samples and found.rows else found
+    if not samples or not found.rows:
+        return found
+    if isinstance(found, facts.FirstInvalid) and found.passes_ago:  # of an earlier batch of the step: its own samples are noted
+        return found
+    return replace(found, samples=tuple(samples[r] for r in found.rows if r < len(samples)))

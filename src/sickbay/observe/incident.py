@@ -116,6 +116,9 @@ def _inputs(packer: Packer, session: Session, seen: Seen, made: facts.Incident) 
     if not seen.calls:
         packer.lacks("inputs", "no call of a model was seen in this step")
         return [], made
+    if seen.first is not None and (ago := seen.first.passes_ago):
+        before = "the pass before" if ago == 1 else f"{ago} backward passes before"
+        packer.lacks("inputs", f"several backward passes make this update: what is kept is of the last one, the value came up {before}")
     if seen.let_go:
         packer.lacks(
             "inputs", f"the model was called {len(seen.calls) + seen.let_go:,} times in this step; only the last {len(seen.calls)} calls are kept"

@@ -49,6 +49,8 @@ FIRE_SECONDS = 4e-6
 """What a moment costs outside our clock (the wrapper that tells of it, the call): measured on a tiny network, with and without us."""
 THROUGH_NAPS = frozenset({"batch_loaded", "scheduled", "clipped", "printed", "collective"})
 """Moments of an ordinary step at which observers may be told without ending a nap."""
+BROKEN_LOOKS = 16
+"""Steps after a loss that was not finite that are looked at whole: the first ones tell where it came from, the rest of a lost run are only counted."""
 YOUNG = 64
 """In the first steps nothing waits longer than the record's own buffers."""
 
@@ -161,6 +163,8 @@ class Session:
         self._waiting_since: float | None = None
         """...and since when the first of them does."""
         self._closing: list[Callable[[], None]] = []
+        self._broken_looks = 0
+        """Steps that were looked at whole because the loss before was not finite."""
 
     @property
     def sampled(self) -> bool:
@@ -474,7 +478,9 @@ class Session:
     def _decide(self, step: int) -> None:
         """What is measured on the next step."""
         governor = self.governor
-        self.looking = governor.parts_due(step, step in self.closely or self.loss_finite is False)
+        broken = self.loss_finite is False and self._broken_looks < BROKEN_LOOKS
+        self._broken_looks += broken
+        self.looking = governor.parts_due(step, step in self.closely or broken)
         self.measure_norm = self.at_update or governor.norm.due(step)
         self.thorough = governor.frame.runs % 4 == 0
         slept = self.asleep

@@ -131,6 +131,7 @@ def _incident(incident: Incident | None, folder: str) -> dict[str, Any] | None:
     return {
         "kind": _text(incident.kind),
         "step": int(incident.step),
+        "operation": (_text(incident.first.op) or None) if incident.first is not None else None,
         "place": _place(incident.first.place if incident.first is not None else None, folder),
         "file": _text(incident.file) or None,
         "bytes": int(incident.bytes),

@@ -62,7 +62,9 @@ def _given(first: FirstInvalid) -> str:
 def _rows(first: FirstInvalid) -> str:
     if not first.rows:
         return ""
-    return f", in {rows(first.rows)}{samples(first.samples)}"
+    ago = first.passes_ago
+    earlier = f" of the batch {words.count(ago, 'backward pass')} before the last of the step" if ago else ""
+    return f", in {rows(first.rows)}{samples(first.samples)}{earlier}"
 
 
 def rows(positions: Iterable[int]) -> str:

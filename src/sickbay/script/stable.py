@@ -18,24 +18,25 @@ SOFTMAXES = ("softmax", "log_softmax", "multi_head_attention_forward", "scaled_d
 MEANS = ("mean", "nanmean", "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
          "binary_cross_entropy_with_logits", "kl_div")  # fmt: skip
 """Means over what may be nothing."""
+ALIGNMENTS = ("ctc_loss",)
 COUNTS = re.compile(r"mask|valid|pad|keep|count|len|num|present", re.IGNORECASE)
 """Names of things that are counted: a count is kept from zero by 1, not by a small number."""
 SQUASHED = ("softmax", "sigmoid")
 
 
-def mended(source: Source | None, place: Place | None, op: str, call: str, made: str, backward: bool) -> Fix:
-    """The fix of an operation: with a diff where the user's line can be changed with certainty."""
+def mended(source: Source | None, place: Place | None, op: str, call: str, made: str, backward: bool, negative: bool = False) -> Fix:
+    """The fix of an operation: with a diff where the user's line can be changed with certainty. `negative`: it was given values below zero."""
     node = find(source, place, op, call) if source is not None and place is not None else None
-    edit = _edit(source, node, op, made, backward) if source is not None and node is not None else None
+    edit = _edit(source, node, op, backward, negative) if source is not None and node is not None else None
     diff = source.diff(edit) if source is not None and edit is not None else ""
     if op in LOGARITHMS and made in SQUASHED and not backward:
         fused = "F.log_softmax(scores, dim=1)" if made == "softmax" else "F.logsigmoid(scores)   # log(1 - p) is F.logsigmoid(-scores)"
         return mend(f"take the logarithm of the {made} in one operation", diff, fused, "consent")
-    text, snippet = _advice(op, backward and _around(source, node, "where") is not None)
+    text, snippet = _advice(op, backward and _around(source, node, "where") is not None, negative)
     return mend(text, diff, snippet, "consent")
 
 
-def _advice(op: str, chosen_away: bool) -> tuple[str, str]:
+def _advice(op: str, chosen_away: bool, negative: bool) -> tuple[str, str]:
     if chosen_away:
         return (
             "keep the operation itself from the edge: `where` chooses values, but the slope of the one not chosen is still computed, and 0 times infinity is NaN",
@@ -43,6 +44,8 @@ def _advice(op: str, chosen_away: bool) -> tuple[str, str]:
         )
     if op in LOGARITHMS:
         return "keep the logarithm's argument above zero", "torch.log(x.clamp_min(1e-8))"
+    if op in ROOTS and negative:
+        return "keep the argument of the root (or power) above zero: of a negative number it is NaN", "torch.sqrt(x.clamp_min(1e-8))"
     if op in ROOTS:
         return "add a small constant inside the root: its slope at 0 is infinite", "torch.sqrt(x + 1e-8)"
     if op in EXPONENTIALS:
@@ -61,6 +64,12 @@ def _advice(op: str, chosen_away: bool) -> tuple[str, str]:
         )
     if op in MEANS:
         return "a mean over nothing is 0/0: divide by the count, and by 1 if there is none", "loss = losses.sum() / valid.sum().clamp_min(1)"
+    if op in ALIGNMENTS:
+        return (
+            "a target that is longer than the predicted sequence (repeated labels count twice) has no alignment, and infinite loss: make the network's output "
+            "longer (less pooling), leave such samples out, or give them no weight",
+            "nn.CTCLoss(zero_infinity=True)",
+        )
     return "keep the values that enter this operation away from its edge", "x.clamp_min(1e-8)"
 
 
@@ -105,29 +114,43 @@ _ALIASES = {
 # -- changing it --------------------------------------------------------------------------------------------------------
 
 
-def _edit(source: Source, node: ast.expr, op: str, made: str, backward: bool) -> Edit | None:
+def _edit(source: Source, node: ast.expr, op: str, backward: bool, negative: bool) -> Edit | None:
     chosen = _around(source, node, "where") if backward else None
     if isinstance(chosen, ast.Call) and len(chosen.args) == 3 and (op in LOGARITHMS or op in ROOTS or op in DIVISIONS or op in EXPONENTIALS):
         return _safe_branch(source, node, chosen)
     if op in DIVISIONS:
         return _divisor(source, node)
     if isinstance(node, ast.BinOp):  # a power
-        return source.replacing(node.left, f"({source.segment(node.left)} + 1e-8)")
+        return _base(source, node.left, negative)
     if not isinstance(node, ast.Call):
         return None
     if op in LOGARITHMS and (fused := _fused(source, node)) is not None:
         return fused
     if op in (*LOGARITHMS, "sqrt", "rsqrt", "pow"):
-        return _changed(source, node, "{} + 1e-8")
+        return _changed(source, node, "{}.clamp_min(1e-8)" if negative else "{} + 1e-8")
     if op in ARCS:
         return _changed(source, node, "{}.clamp(-1 + 1e-6, 1 - 1e-6)")
-    if op in ("exp", "expm1", "exp2", "cosh", "sinh"):
+    if op in ("cosh", "sinh"):  # they grow to both sides
+        return _changed(source, node, "{}.clamp(-20, 20)")
+    if op in ("exp", "expm1", "exp2"):
         return _changed(source, node, "{}.clamp(max=20)")
     if op in SPREADS and keyword(node, "unbiased") is None and keyword(node, "correction") is None:
         return source.replacing(node, f"{source.segment(node)[:-1]}{', ' if node.args or node.keywords else ''}correction=0)")
     if op in ("softmax", "log_softmax"):
         return _finite_mask(source, node)
     return _counted(source, node) if op in ("cross_entropy", "nll_loss") else None
+
+
+def _base(source: Source, base: ast.expr, negative: bool) -> Edit:
+    """The base of a power that is written as `x ** p`, kept from zero."""
+    edit, text = source.replacing(base, ""), source.segment(base)
+    bracketed = source.text[: edit.start].endswith("(") and source.text[edit.end :].startswith(")")
+    if negative:
+        simple = isinstance(base, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) and not bracketed
+        if bracketed:
+            return Edit(edit.end + 1, edit.end + 1, ".clamp_min(1e-8)")
+        return Edit(edit.start, edit.end, f"{text if simple else f'({text})'}.clamp_min(1e-8)")
+    return Edit(edit.start, edit.end, f"{text} + 1e-8" if bracketed else f"({text} + 1e-8)")
 
 
 def _argument(node: ast.Call) -> tuple[ast.expr | None, bool]:

@@ -103,6 +103,8 @@ def fall(c: Curve) -> tuple[float, float]:
     A long run may have fallen within its first hundredth, a noisy one shows its start only over many steps: of several
     lengths of "start" the one counts that shows the fall most clearly.
     """
+    if not len(c):  # no value was finite
+        return 0.0, math.inf
     low = best(c)
     first = [level(c.values[:k], c.noise) for k in (3, 5, 10, max(3, len(c) // 50), max(3, len(c) // 10)) if k <= len(c)]
     candidates = [(s.value - low.value, math.hypot(s.error, low.error)) for s in first] or [(0.0, math.inf)]

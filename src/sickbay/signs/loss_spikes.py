@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, running_median
+from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses
 from sickbay.signs.registry import share, sign
 
@@ -25,6 +26,8 @@ DEVIATIONS = 12.0
 RARE, SEVERAL = 0.03, 5
 """Many, and more than one value in thirty: that is how this loss is distributed (most samples solved, some hard ones), and no jump."""
 TIMES = 3.0
+NEAR = 5
+"""Steps before and after a jump that show how it was usual, and whether it lasts."""
 
 
 @sign("loss-spikes")
@@ -34,14 +37,43 @@ def loss_spikes(record: Record) -> Iterator[Sign]:
         if len(spikes) == 0:
             continue
         highest = float(np.max(c.values[spikes]))
+        around = _around(record, c.steps[spikes])
         yield Sign(
             name="loss-spikes",
             where=c.name,
             steps=(int(c.steps[spikes[0]]), int(c.steps[spikes[-1]])),
             strength=share(len(spikes), 0, 10),
-            numbers={"count": len(spikes), "highest": highest, "noise": c.noise},
-            text=f"{len(spikes)} isolated jump{'s' if len(spikes) > 1 else ''} of the loss, the highest to {highest:.4g}",
+            numbers={"count": len(spikes), "highest": highest, "noise": c.noise, **{f"{name} {when}": v for name, when, v in around}},
+            text=f"{len(spikes)} isolated jump{'s' if len(spikes) > 1 else ''} of the loss, the highest to {highest:.4g}{_told(around)}",
         )
+
+
+def _around(record: Record, steps: NDArray[np.int64]) -> list[tuple[str, str, float]]:
+    """Gradient norm and size of the update at the jumps, and on the steps before and after, as far as they were measured: medians over all jumps."""
+    unclipped = record.series("clip_norm")
+    norms = unclipped if len(unclipped) else record.series("grad_norm")
+    updates = weights(record, record.family("update_ratio"))
+    measured = [("gradient norm", norms.steps, norms.values)]
+    if len(updates.steps) and updates.parameters:
+        measured.append(("update of the weights", updates.steps, nanmedian(updates.values, axis=1)))
+    found = []
+    for name, at, values in measured:
+        for when, first, last in (("before", -NEAR, -1), ("there", 0, 0), ("after", 1, NEAR)):
+            known = values[_near(at, steps, first, last) & np.isfinite(values)]
+            if len(known):
+                found.append((name, when, float(np.median(known))))
+    return found
+
+
+def _near(at: NDArray[np.int64], steps: NDArray[np.int64], first: int, last: int) -> NDArray[np.bool_]:
+    """Which of the measured steps lie so near a jump."""
+    return np.asarray(np.any((at[:, None] >= steps[None] + first) & (at[:, None] <= steps[None] + last), axis=1))
+
+
+def _told(around: list[tuple[str, str, float]]) -> str:
+    """ "; gradient norm 0.46 before, 118 there, 0.61 after"."""
+    names = dict.fromkeys(name for name, when, _ in around if when == "there")
+    return "".join("; " + name + " " + ", ".join(f"{value:.3g} {when}" for n, when, value in around if n == name) for name in names)
 
 
 def isolated(c: Curve, *, logged: bool = False) -> NDArray[np.intp]:

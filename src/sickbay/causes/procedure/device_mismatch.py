@@ -68,6 +68,7 @@ TYPES = (
     r"[Cc]an't convert np\.ndarray of type numpy\.object_",
 )
 _LOSSES = ("cross_entropy", "nll_loss")
+_COMPARE = ("binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div")
 CONVERT = {"float32": "float", "float64": "double", "int64": "long", "float16": "half", "bfloat16": "bfloat16"}
 
 
@@ -122,8 +123,12 @@ def _indices(crash: Crash) -> bool:
 
 
 def _both_matter(t: CrashTensor, crash: Crash) -> bool:
-    """Integer tensors beside floats are often indices, and meant to be."""
-    return "float" in t.dtype or not any("float" in other.dtype and other is not t and not other.parameter for other in crash.tensors)
+    """Integer tensors beside floats are often indices, and meant to be; not in losses that compare numbers."""
+    return (
+        "float" in t.dtype
+        or crash.operation.startswith(_COMPARE)
+        or not any("float" in other.dtype and other is not t and not other.parameter for other in crash.tensors)
+    )
 
 
 def _wanted(crash: Crash, odd: CrashTensor) -> str:

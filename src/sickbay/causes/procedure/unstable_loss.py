@@ -9,7 +9,7 @@ one such sample makes the loss or its gradient NaN, and after the next step all 
 ## How we know
 
 Proof: the first operation that was given only finite values and gave NaN or infinity, at the first step that was not finite, is a
-logarithm, root, division, power, exponential or the like (a mean over nothing, the spread of one sample, a softmax whose row is all masked), and all
+logarithm, root, division, power, exponential or the like (a mean over nothing, the spread of one sample, a softmax whose row is all masked, a CTC loss of a target that is too long), and all
 weights were finite. Or: the loss is finite, the gradient is not, and such an operation was given a value at which its slope is infinite. On a step
 that was not traced the operation is found in autograd's graph, by the values that it keeps, and its line by laying the graph over that of an
 earlier, traced step. The report names the values that went in, and the rows of the batch that carry them.
@@ -24,6 +24,7 @@ The pattern alone (`log(softmax(x))`) is told as a possible weakness only: many 
 - NaN in the data.
 - Minus infinity in an attention mask, which a softmax turns into 0.
 - A small constant inside (`log(p + 1e-8)`, `clamp_min`): that is the cure.
+- Infinities that a mask leaves in what `log_softmax` gives, beside rows that are finite: only NaN counts then.
 
 ## Fix
 
@@ -50,13 +51,13 @@ from sickbay.facts import FirstInvalid, Fragile, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import source_at
-from sickbay.script.stable import ARCS, DIVISIONS, EXPONENTIALS, LOGARITHMS, MEANS, ROOTS, SOFTMAXES, SPREADS, SQUASHED, mended
+from sickbay.script.stable import ALIGNMENTS, ARCS, DIVISIONS, EXPONENTIALS, LOGARITHMS, MEANS, ROOTS, SOFTMAXES, SPREADS, SQUASHED, mended
 from sickbay.signs import Signs
 
 PRODUCTS = ("mul", "imul", "rmul", "add", "sub", "sum", "prod", "cumprod", "cumsum", "square", "dot", "mse_loss", "pow", "addcmul")
 """Operations that give infinity from finite values only when those are enormous."""
 OTHERS = ("logsumexp", "logaddexp", "lgamma", "tan", "atan2", "addcdiv", "cdist", "pairwise_distance", "cosine_similarity", "gaussian_nll_loss")
-UNSTABLE = (*LOGARITHMS, *ROOTS, *DIVISIONS, *SPREADS, *EXPONENTIALS, *ARCS, *SOFTMAXES, *MEANS, *PRODUCTS, *OTHERS)
+UNSTABLE = (*ALIGNMENTS, *LOGARITHMS, *ROOTS, *DIVISIONS, *SPREADS, *EXPONENTIALS, *ARCS, *SOFTMAXES, *MEANS, *PRODUCTS, *OTHERS)
 LAYERS_THAT_FAIL = ("multi_head_attention_forward", "scaled_dot_product_attention")
 """Torch's own layers that give NaN for finite values: attention whose keys are all masked."""
 WORDS = {
@@ -95,7 +96,9 @@ def unstable_loss(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from _pattern(loss)
         elif (_by_formula(first) or _from_exponential(loss, first)) and lost_guard(loss, first) is None:
             yield from _operation(record, loss, first)
-        elif first.origin == "unknown" and first.backward and first.parameters_finite:
+        elif (first.origin == "unknown" and first.backward and first.parameters_finite) or (
+            first.origin == "parameter" and first.step == 0 and _first_update_unseen(record)
+        ):
             yield from _steepest(loss, first)
         elif first.origin in ("parameter", "unknown") and not first.traced and not first.backward:
             yield from _between_looks(record, loss, first)
@@ -118,14 +121,24 @@ def _from_exponential(loss: Loss, first: FirstInvalid) -> bool:
     return any(f.op in EXPONENTIALS and not f.guarded and first.op in f.feeds for f in loss.fragile)
 
 
+def _first_update_unseen(record: Record) -> bool:
+    """Trained by `torch.autograd.grad` alone: only its second call on the same tensors shows that it trains, and by then the first has moved them."""
+    run = record.facts.run
+    return not record.facts.optimizers and run.autograd_grad_calls > run.backwards > 0
+
+
 def _steepest(loss: Loss, first: FirstInvalid) -> Iterator[Evidence]:
     """The step was not traced (a script without modules, at its very first): one line alone can have an infinite slope."""
+    begins = (
+        f"the loss of step {first.step} is finite, its gradient is not (of {listed(first.parameters, 3)})"
+        if first.backward
+        else "the very first gradients made the weights not finite"
+    )
     steep = {f.place: f for f in loss.fragile if not f.guarded and f.op in ("sqrt", "rsqrt", *ARCS)}
     if len(steep) == 1:
         ((place, f),) = steep.items()
         yield strong(
-            f"the loss of step {first.step} is finite, its gradient is not (of {listed(first.parameters, 3)}): `{f.call}`{located(place)} is the one operation on the "
-            "way whose slope can be infinite, and nothing keeps it from there",
+            f"{begins}: `{f.call}`{located(place)} is the one operation on the way whose slope can be infinite, and nothing keeps it from there",
             place,
             (first.step, first.step),
         )
@@ -148,10 +161,13 @@ def _operation(record: Record, loss: Loss, first: FirstInvalid) -> Iterator[Evid
 
 def _carried(first: FirstInvalid) -> str:
     """ " (row 4 of the batch)"."""
+    earlier = f", {first.passes_ago} backward {'pass' if first.passes_ago == 1 else 'passes'} before the last of the step" if first.passes_ago else ""
     if first.samples:
-        return f" ({'sample' if len(first.samples) == 1 else 'samples'} {listed([str(i) for i in first.samples])} of the data set)"
+        return f" ({'sample' if len(first.samples) == 1 else 'samples'} {listed([str(i) for i in first.samples])} of the data set{earlier})"
     if first.rows:
-        return f" ({'row' if len(first.rows) == 1 else 'rows'} {listed([str(i) for i in first.rows])} of the batch)"
+        return (
+            f" ({'row' if len(first.rows) == 1 else 'rows'} {listed([str(i) for i in first.rows])} of {'its' if earlier else 'the'} batch{earlier})"
+        )
     return f" (in {first.count:,} of {first.total:,} elements, first at {list(first.where)})" if first.where else ""
 
 
@@ -197,15 +213,17 @@ def _grown(record: Record, loss: Loss, step: int) -> str:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
-    op, call, made, backward = _what(record, place)
-    return mended(source_at(record, place), place, op, call, made, backward)
+    op, call, made, first = _what(record, place)
+    backward = first is not None and first.backward
+    negative = first is not None and first.lowest is not None and first.lowest < 0
+    return mended(source_at(record, place), place, op, call, made, backward, negative)
 
 
-def _what(record: Record, place: Place | None) -> tuple[str, str, str, bool]:
-    """The operation at a place, its text, what made its argument, and whether only its slope is infinite."""
+def _what(record: Record, place: Place | None) -> tuple[str, str, str, FirstInvalid | None]:
+    """The operation at a place, its text, what made its argument, and what is known of the value that was first not finite there."""
     known: list[Fragile] = [f for x in record.facts.losses for f in x.fragile if f.place == place]
     invalid = [*(i for x in record.facts.losses for i in x.invalid), record.facts.unused_loss]
     first = next((i for i in invalid if i is not None and i.place == place), None)
     op, call = (first.op, first.call) if first is not None else (known[0].op, known[0].call) if known else ("", "")
     made = next((f.made_from.name for f in known if f.op == op and f.made_from is not None), "")
-    return op, call, made, first is not None and first.backward
+    return op, call, made, first

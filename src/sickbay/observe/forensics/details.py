@@ -12,7 +12,7 @@ import torch
 
 from sickbay import facts
 from sickbay.observe.batches import BatchWatch
-from sickbay.observe.forensics.values import Values, kind_of
+from sickbay.observe.forensics.values import NAN, Values, kind_of
 from sickbay.observe.observer import Site
 from sickbay.observe.places import expression_of, place_of
 from sickbay.observe.readers.invalid import LAYERS
@@ -59,7 +59,9 @@ def with_values(fact: facts.FirstInvalid, session: Session, values: Values, inde
     )
     if value is None:
         return fact
-    return with_elements(replace(fact, kind=kind_of(value) or fact.kind), session, ~torch.isfinite(value), batch)
+    kind = kind_of(value)
+    wrong = torch.isnan(value) if kind == NAN else ~torch.isfinite(value)  # beside a NaN, infinities may be there on purpose (what a mask leaves out)
+    return with_elements(replace(fact, kind=kind or fact.kind), session, wrong, batch)
 
 
 def dtype_of(values: Values, index: int) -> str:
@@ -71,15 +73,17 @@ def dtype_of(values: Values, index: int) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def with_elements(fact: facts.FirstInvalid, session: Session, wrong: torch.Tensor, batch: int | None) -> facts.FirstInvalid:
-    """With the elements that are wrong: how many, the first, and the rows of the batch they are in."""
+def with_elements(
+    fact: facts.FirstInvalid, session: Session, wrong: torch.Tensor, batch: int | None, indices: Sequence[int] | None = None
+) -> facts.FirstInvalid:
+    """With the elements that are wrong: how many, the first, and the rows of the batch they are in (the newest one, unless its indices are given)."""
     count = int(wrong.sum())
     if not count:
         return fact
     first = int(wrong.flatten().to(torch.uint8).argmax())
     where = tuple(int(i) for i in torch.unravel_index(torch.tensor(first), wrong.shape)) if wrong.dim() else ()
     rows: list[int] = []
-    indices = drawn(session)
+    indices = indices if indices is not None else drawn(session)
     size = len(indices) if indices is not None else batch
     if wrong.dim() and size is not None and wrong.shape[0] == size and size > 1:
         rows = wrong.reshape(size, -1).any(1).nonzero().flatten().tolist()[:MOST_ROWS]
@@ -137,8 +141,12 @@ def tensors_in(values: Any) -> list[torch.Tensor]:
 def drawn(session: Session) -> Sequence[int] | None:
     """The data set indices of the newest batch, where a loader drew them."""
     watch = next((o for o in session.observers if isinstance(o, BatchWatch)), None)
-    found = watch.indices if watch is not None else None
-    return found if isinstance(found, (list, tuple)) and all(isinstance(i, int) for i in found) else None
+    return as_indices(watch.indices if watch is not None else None)
+
+
+def as_indices(drawn: Any) -> Sequence[int] | None:
+    """What a loader drew, if these are indices of a data set."""
+    return drawn if isinstance(drawn, (list, tuple)) and all(isinstance(i, int) for i in drawn) else None
 
 
 def chain(session: Session, operations: Sequence[Node | None]) -> tuple[facts.Op, ...]:

@@ -57,6 +57,19 @@ class Guard:
                 return True
         return False
 
+    def weights_broken(self) -> bool:
+        """Whether one of the parameters themselves is not finite any more."""
+        for reference, flat, large in self.chosen:
+            parameter = reference()
+            if parameter is None:
+                continue
+            weight = parameter.detach()
+            if not flat:
+                weight = weight.flatten(1).select(1, 0) if large else weight.flatten()
+            if not math.isfinite(weight.dot(weight).item()) and not bool(torch.isfinite(weight).all()):
+                return True
+        return False
+
 
 def choose(uses: Mapping[int, int], steep: Iterable[Steep], entrances: Iterable[frozenset[int]], held: Iterable[torch.Tensor]) -> Guard:
     """For an optimizer that holds these parameters: one near the input, the nearest behind each steep operation, and one at each entrance."""

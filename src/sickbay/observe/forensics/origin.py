@@ -48,11 +48,11 @@ def search(live: Live, values: Values) -> Found:
             with_nan = len(path)
         source = next((s for s in values.sources[at] if s.dim() and kind_of(s)), None)  # a plain number is part of the formula
         below = [i for i in live.made(at) if i not in seen]
-        following = next((i for i in below if bad.surely(i)), None)
+        following = bad.earliest([i for i in below if bad.surely(i)])
         if following is None and source is not None and kind_of(source) == NAN:
             return Found("data", at, path[::-1], source)
         if following is None:
-            following = next((i for i in below if bad.likely(i)), None)
+            following = bad.earliest([i for i in below if bad.likely(i)])
         if following is None and family(live.names[at]) in _HARMLESS and source is None:
             following = next((i for i in below if bad.unknown(i)), None)
         if following is None:
@@ -85,10 +85,18 @@ class _Bad:
     def __init__(self, live: Live, values: Values) -> None:
         self.live, self.values = live, values
         self._likely: dict[int, bool] = {}
-        for i in live.from_the_leaves():
+        self._began: dict[int, int] = {}
+        """For each node that is likely not finite: when the first operation behind it ran that was not."""
+        for order, i in enumerate(live.from_the_leaves()):
             known = values.kind(i)
-            below = live.made(i)
-            self._likely[i] = bool(known) if known is not None else any(self._likely.get(c, False) for c in below)
+            below = [c for c in live.made(i) if self._likely.get(c, False)]
+            self._likely[i] = bool(known) if known is not None else bool(below)
+            on_purpose = not below and family(live.names[i]) in _MASKS and known != NAN
+            self._began[i] = min((self._began[c] for c in below), default=len(live.nodes) if on_purpose else order)
+
+    def earliest(self, nodes: list[int]) -> int | None:
+        """Which of several to follow: NaN before infinity, then the one whose origin ran first."""
+        return min(nodes, key=lambda i: (self.values.kind(i) != NAN, self._began[i]), default=None)
 
     def surely(self, index: int) -> bool:
         return bool(self.values.kind(index))

@@ -77,6 +77,13 @@ EDGES: dict[str, tuple[str, Mask]] = {
 }
 """What a node keeps and the values of it at which torch's slope is infinite or NaN (tried out with torch 2.13; norms, distances and
 standard deviations of zero are not among them: torch gives them a slope of 0)."""
+FROM_RESULT: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "SqrtBackward0": torch.square,
+    "RsqrtBackward0": lambda y: y.pow(-2),
+    "ReciprocalBackward0": torch.reciprocal,
+    "ExpBackward0": torch.log,
+}
+"""Back from what an operation gave to what it was given."""
 NOT_HELD = frozenset({"NativeLayerNormBackward0", "LinalgVectorNormBackward0"})
 """In every transformer, and with torch's own guard: looked at only after something was seen to be wrong."""
 
@@ -100,6 +107,16 @@ class Held:
     steep: Steep
     value: torch.Tensor
     exponent: Any
+    drawn: Any = None
+    """What the loader had drawn for the batch of that pass,"""
+    passed: int = 0
+    """...and the number of the pass."""
+
+    def argument(self) -> torch.Tensor:
+        """What the operation was given, worked out again where autograd keeps only what it gave."""
+        value = self.value.detach()
+        back = FROM_RESULT.get(self.steep.name)
+        return back(value) if back is not None else value
 
     def wrong(self) -> torch.Tensor:
         return EDGES[self.steep.name][1](self.value.detach(), self.exponent)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from sickbay import facts
+from sickbay.observe.batches import BatchWatch
 from sickbay.observe.forensics import details
 from sickbay.observe.forensics.gradients import Guard, broken_gradients, choose, entrances_of, first_uses
 from sickbay.observe.forensics.leftover import leftover_loss
@@ -58,6 +60,9 @@ class ForensicsWatch(Observer):
         """For each loss: parameters by which gradients leave it."""
         self.guards: dict[int, Guard] = {}
         self.held: list[Held] = []
+        self.passes = 0
+        """Backward passes for which values were held."""
+        self.batches: BatchWatch | None = None
         self.batch: int | None = None
         self.given: list[torch.Tensor] = []
         """What entered the model last, until the step ends."""
@@ -170,7 +175,7 @@ class ForensicsWatch(Observer):
             return replace(fact, origin="parameter", updated_at=self._updated(broken))
         wiring, owners = self.wirings.get(site.index, Wirings()).best(live)
         operations = [wiring.operation(owners[i]) if wiring is not None else None for i in found.path]
-        fact = replace(fact, origin=found.kind, name="", op=family(live.names[found.node]).lower())
+        fact = replace(fact, origin=found.kind, name="", op=family(live.names[found.node]).lower() if live.names[found.node] != LEAF else "")
         if found.source is not None and self._cast(found.source):
             fact = replace(details.named(fact, self.session, operations[0]), origin="operation", kind="inf", dtype="float16", fits_single=True)
             ends = [torch.aminmax(t.detach()) for t in self.given]
@@ -201,7 +206,13 @@ class ForensicsWatch(Observer):
     def _hold(self, loss: torch.Tensor, site: Site) -> None:
         if len(self.held) > MOST_PASSES:
             self.held.clear()
-        self.held += self.paths[site.index].hold(loss.grad_fn)
+        self.passes += 1
+        fresh = self.paths[site.index].hold(loss.grad_fn)
+        if fresh and self.batches is None:
+            self.batches = next((o for o in self.session.observers if isinstance(o, BatchWatch)), None)
+        for held in fresh:
+            held.drawn, held.passed = self.batches.indices if self.batches is not None else None, self.passes
+        self.held += fresh
 
     def hold(self, loss: torch.Tensor) -> None:
         """In a nap nobody is told of a loss: the values that it may be asked for later are taken all the same."""
@@ -264,6 +275,13 @@ class ForensicsWatch(Observer):
             self.session.incident("gradient")
         self.held.clear()
 
+    def stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """Finite gradients whose update is not: an epsilon that is zero in half precision, a rate that is infinite. Its operation is the optimizer's own."""
+        session = self.session
+        guard = self.guards.get(id(optimizer)) if not session.asleep and session.loss_finite is True else None
+        if guard is not None and session.on_incident is not None and guard.weights_broken():
+            session.incident("weight")
+
     def backward_ends(self, _: Any) -> None:
         """Gradients that the script mends or leaves out before the update: where did they come from?"""
         skips = next((o for o in self.session.observers if isinstance(o, SkipWatch)), None)
@@ -318,12 +336,17 @@ class ForensicsWatch(Observer):
             return details.named(replace(fact, origin="operation"), self.session, candidates[0].operation) if len(candidates) == 1 else fact
         held, mask = leads[0]
         fact = details.named(replace(fact, origin="operation", op=family(held.steep.name).lower()), self.session, held.steep.operation)
-        value = held.value.detach()
+        value = held.argument()
         good = value[torch.isfinite(value)]
-        if good.numel():
+        if good.numel() and not (family(held.steep.name) == "Exp" and len(good) < value.numel()):  # how large they were cannot be told from infinity
             low, high = torch.aminmax(good)
             fact = replace(fact, lowest=low.item(), highest=high.item())
-        return details.with_elements(replace(fact, dtype=str(held.value.dtype).removeprefix("torch.")), self.session, mask, self.batch)
+        fact = replace(fact, dtype=str(held.value.dtype).removeprefix("torch."), passes_ago=self.passes - held.passed)
+        return details.with_elements(fact, self.session, mask, self.batch, self._drawn_for(held))
+
+    def _drawn_for(self, held: Held) -> Sequence[int] | None:
+        """Gradients of several batches make one update: the samples are those of the batch in which it came up, not of the newest one."""
+        return details.as_indices(held.drawn) if held.passed != self.passes and not self.session.loads_ahead else None
 
     def step_closed(self, _: Any) -> None:
         self.ends = {}

@@ -25,6 +25,10 @@ LAYERS = frozenset(
     "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d lstm gru rnn_tanh rnn_relu embedding layer_norm "
     "batch_norm group_norm instance_norm multi_head_attention_forward scaled_dot_product_attention matmul mm bmm addmm baddbmm einsum bilinear".split()
 )
+_TAKE_DATA = LAYERS - {"multi_head_attention_forward", "scaled_dot_product_attention"} | frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits poisson_nll_loss gaussian_nll_loss".split()
+)
+"""Operations that nobody gives a mask: an infinity that enters there is in the data."""
 _CHECKS = frozenset({"isnan", "isfinite", "isinf"})
 _REPLACE = frozenset({"nan_to_num", "nan_to_num_", "nanmean", "nansum", "nanmedian"})
 MOST_MASKS = 8
@@ -61,18 +65,48 @@ def search(reading: Reading, watch: RangeWatch, node: Node) -> Origin:
     while True:
         if _nan(watch, node):
             with_nan = node
-        bad = next((reading.trace.nodes[i] for i in node.inputs if not watch.finite(i)), None)
+        bad = _earliest(reading, watch, node)
         source = next((s for s in node.sources if _invalid(s)), None)
         if bad is not None:
             node = bad
-        elif source is not None and not _mask(source):
+        elif source is not None and (node.name in _TAKE_DATA or not _mask(source)):
             return _source(reading, source, node)
-        elif (source is not None or node.name in _CONSTANTS) and with_nan is not None:
+        elif (source is not None or node.name in _CONSTANTS or _log_of_mask(reading, watch, node)) and with_nan is not None:
             return Origin("operation", with_nan)
         elif (changed := _changed(reading, node)) is not None:
             return Origin("unknown" if reading.behind[changed] else "data", node)
         else:
             return Origin("operation" if not watch.finite(node.index) else "unknown", node)
+
+
+def _log_of_mask(reading: Reading, watch: RangeWatch, node: Node) -> bool:
+    """`scores + mask.log()`: the logarithm of zeros and ones, through which no gradient passes, is a mask of zeros and minus infinities."""
+    found = watch.range(node.index)
+    return node.name == "log" and not reading.behind[node.index] and found is not None and found[0] == -math.inf and found[1] in (0.0, -math.inf)
+
+
+def _earliest(reading: Reading, watch: RangeWatch, node: Node) -> Node | None:
+    """Of the inputs that are not finite the one to follow: NaN before infinity, then the one whose origin ran first."""
+    bad = [i for i in dict.fromkeys(node.inputs) if not watch.finite(i)]
+    if len(bad) > 1:
+        bad = [i for i in bad if _nan(watch, reading.trace.nodes[i])] or bad
+    if len(bad) > 1:
+        bad.sort(key=lambda i: _began(reading, watch, i))
+    return reading.trace.nodes[bad[0]] if bad else None
+
+
+def _began(reading: Reading, watch: RangeWatch, index: int) -> int:
+    """The number of the first operation behind a value that was not finite; an infinity that the script wrote itself counts as the last."""
+    nodes, seen, first = reading.trace.nodes, {index}, len(reading.trace.nodes)
+    todo = [index]
+    while todo:
+        node = nodes[todo.pop()]
+        below = [i for i in node.inputs if not watch.finite(i)]
+        if not below and not ((node.name in _CONSTANTS or _log_of_mask(reading, watch, node)) and not _nan(watch, node)):
+            first = min(first, node.index)
+        todo += [i for i in below if i not in seen]
+        seen.update(below)
+    return first
 
 
 def _changed(reading: Reading, node: Node) -> int | None:
