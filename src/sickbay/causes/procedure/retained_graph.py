@@ -227,13 +227,22 @@ def _stored(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return [node.value]
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
-        target, left, right = ast.unparse(node.targets[0]), node.value.left, node.value.right
-        return [right] if ast.unparse(left) == target else [left] if ast.unparse(right) == target else []
+        return _added(node.targets[0], node.value)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and isinstance(targets := node.targets[0], ast.Tuple):
+        return [x for t, v in zip(targets.elts, node.value.elts, strict=False) for x in _added(t, v)]  # `a, b = a + x, b + y`
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         return [node.value]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called(node.value) not in ("print", "backward", "write"):
         return [*node.value.args, *(k.value for k in node.value.keywords)]
     return []
+
+
+def _added(target: ast.expr, value: ast.expr) -> list[ast.expr]:
+    """The `x` of `total = total + x`."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return []
+    name = ast.unparse(target)
+    return [value.right] if ast.unparse(value.left) == name else [value.left] if ast.unparse(value.right) == name else []
 
 
 def _is_kept(value: ast.expr, names: set[str], result: ast.Call | None = None) -> bool:
