@@ -144,6 +144,16 @@ for epoch in range(5):
 """
 
 
+def test_a_helper_that_sets_the_modes_of_several_parts() -> None:
+    source = (
+        "def set_mode(body, model, training):\n    body.train(training)\n    model.train()\n\n"
+        "def run_epoch(body, model, opt=None):\n    set_mode(body, model, opt is not None)\n    out = model(x_val)\n"
+    )
+    found = assert_suspects(evaluating(source, train_called_at=place_in(source, "model.train()")), "train-mode-in-evaluation")
+    assert found.place is not None and found.place.text == "model.train()"
+    assert added(found.fix.diff) == ["    model.train(training)"]
+
+
 def test_eval_on_the_model_and_its_copy_is_evaluated() -> None:
     forward, switch = place_in(OF_COPY, "ema.model(x_val)"), place_in(OF_COPY, "model.eval()")
     record = evaluating(OF_COPY, evaluation_forward_at=forward, eval_called_at=switch, evaluation_of_copy=True)

@@ -141,7 +141,10 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         found = [m for r in record.facts.checkpoints if (m := merged(record, r.place)) is not None and m.place == place]
         diff = found[0].diff if found else ""
         return mend(
-            "load the state into the model that is trained", diff, "model.load_state_dict(state)  # the model whose parameters the optimizer holds"
+            "load the state into the model that is trained",
+            diff,
+            "model.load_state_dict(state)  # the model whose parameters the optimizer holds",
+            "consent",
         )
     if any("once more" in e.text for e in evidence):
         return mend(
