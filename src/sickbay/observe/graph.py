@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
-MOST_STAGES = 8
-"""Optimizers that are built while a run goes on and are taken for a new stage of it (a student after its teacher, the next fold): meta-learning builds one for each task."""
+ANEW, MOST_STAGES = 3, 4
+"""Steps that are read after an optimizer was built while a run goes on, and how many such optimizers are taken for a new stage of it (a student after its teacher,
+the next fold): meta-learning builds one for each task."""
 REPEATS = 16
 """Forward passes without gradients from one place that are followed in one step. A rollout of 128 of them before each update made watching dearer than training."""
 HELD_BYTES = 2**20
@@ -81,7 +82,7 @@ class GraphWatch(Observer):
         if self.session.step and self.stages < MOST_STAGES:
             self.stages += 1
             self.session.look_closely()
-            self.anew_until = self.session.governor.frame.detail_steps
+            self.anew_until = self.session.step + ANEW
 
     def step_planned(self) -> None:
         if self.session.at_forward:
