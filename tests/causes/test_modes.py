@@ -131,6 +131,13 @@ def test_one_function_for_both_gets_the_condition() -> None:
     assert added(assert_suspects(evaluating(source), "train-mode-in-evaluation").fix.diff) == ["    model.train(opt is not None)"]
 
 
+def test_a_function_that_trains_and_evaluates_lacks_eval_before_the_evaluation() -> None:
+    source = "def main():\n    model.train()\n    model(x).sum().backward()\n    with torch.no_grad():\n        out = model(x_val)\n"
+    record = evaluating(source, training_forward_at=place_in(source, "model(x).sum()"), train_called_at=place_in(source, "model.train()"))
+    found = assert_suspects(record, "train-mode-in-evaluation")
+    assert found.place is not None and found.place.text == "with torch.no_grad():"
+
+
 OF_COPY = """\
 for epoch in range(5):
     model.train()

@@ -115,13 +115,18 @@ def _place(record: Record, modes: Modes) -> Place | None:
     if named is not None or source is None or statement is None or forward is None:
         return named or forward
     around = source.function(statement)
-    if isinstance(around, Function):
-        instead = _switched_in(source, around, modes.train_called_at) or _switched_for(source, around, modes.train_called_at)
-        line = instead.lineno if instead is not None else around.lineno
-    else:
-        blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
-        line = blocks[0] if blocks else statement.lineno
-    return source.place(line)
+    instead = _switched_in(source, around, modes.train_called_at) or _switched_for(source, around, modes.train_called_at)
+    if isinstance(around, Function) and instead is not None and not _trains_too(source, around, forward, modes):
+        return source.place(instead.lineno)
+    if isinstance(around, Function) and not _trains_too(source, around, forward, modes):
+        return source.place(around.lineno)
+    blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
+    return source.place(blocks[0] if blocks else statement.lineno)
+
+
+def _trains_too(source: Source, around: ast.AST, forward: Place, modes: Modes) -> bool:
+    """The function trains as well, by another line: its train() is right, and eval() belongs right before the evaluation."""
+    return modes.training_forward_at != forward and bool(source.calls("backward", within=around))
 
 
 def _switched_in(source: Source, around: ast.AST, switch: Place | None) -> ast.stmt | None:
@@ -133,6 +138,7 @@ def _switched_in(source: Source, around: ast.AST, switch: Place | None) -> ast.s
 def _switched_for(source: Source, around: ast.AST, switch: Place | None) -> ast.stmt | None:
     """...or of a function that it calls to set the modes, `set_mode(backbone, head, training)`."""
     own = [f for c in source.calls(within=around) for f in source.defined.get(called(c), ()) if isinstance(f, Function)]
+    own = [f for f in own if not source.calls("backward", within=f)]
     return next((s for f in own if (s := _switched_in(source, f, switch)) is not None), None)
 
 
