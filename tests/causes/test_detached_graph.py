@@ -78,3 +78,14 @@ def test_the_cut_on_the_way_of_its_own_loss_is_the_place() -> None:
     own = Loss(index=1, backwards=100, optimizers=(0,), cuts=(Cut(op="detach", place=Place("train.py", 53), parameters=("encoder.weight",)),))
     found = assert_suspects(with_facts(record, losses=(of_other, own)), "detached-graph").place
     assert found is not None and found.line == 53
+
+
+@pytest.mark.parametrize("cuts", [(), (Cut(op="item", place=Place("train.py", 2), parameters=("encoder.weight",)),)])
+def test_a_loss_without_a_graph_is_placed_where_it_lost_it(cuts: tuple[Cut, ...]) -> None:
+    source = "out = model(x)\nloss = torch.tensor(criterion(out, y).item(), requires_grad=True)\nloss.backward()\n"
+    facts = model_facts("encoder")
+    facts["parameters"] = tuple(replace(p, reached=False, moved=False) for p in facts["parameters"])
+    loss = Loss(index=0, backwards=100, leaf=True, variable="loss", cuts=cuts, backward_at=place_in(source, "backward"))
+    found = assert_suspects(make_record(steps=100, losses=[loss], sources={"train.py": source}, **facts), "detached-graph")
+    assert found.place is not None and found.place.line == 2
+    assert added(found.fix.diff) == ["loss = criterion(out, y)"]
