@@ -35,6 +35,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.crashes import died_of
 from sickbay.causes.evidence import at, first_place, listed, located, proof
 from sickbay.causes.parameters import held, named, size
 from sickbay.causes.registry import cause
@@ -69,7 +70,10 @@ MINIMUM_BACKWARDS = 2
 def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     crash = record.facts.crash
     if crash is not None and NO_GRAPH in crash.message:
-        yield proof(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind})", crash.place, (crash.step, crash.step))
+        loss = next((x for x in record.facts.losses if x.backward_at == crash.place), None)
+        place = (_made_at(record, loss) if loss is not None else None) or crash.place
+        lost = f"; it is lost{located(place)}" if place != crash.place else ""
+        yield died_of(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind}){lost}", crash, place)
     for loss in record.facts.losses:
         if loss.leaf and not any(loss.operations) and loss.backwards >= MINIMUM_BACKWARDS:
             yield proof(
@@ -172,4 +176,11 @@ def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
     if len(data) == 1 and ("data" in ops or _written_into(source, data[0])):
         return source.replacing(data[0], source.segment(data[0].value))
-    return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else _stacked(source, line)
+    return source.replacing(copies[0], source.segment(_with_its_graph(copies[0].args[0]))) if len(copies) == 1 else _stacked(source, line)
+
+
+def _with_its_graph(value: ast.expr) -> ast.expr:
+    """The `out` of `out.detach().cpu().tolist()`."""
+    while isinstance(value, ast.Call) and called(value) in ("tolist", "numpy", "item", "detach", "cpu") and (owner := receiver(value)) is not None:
+        value = owner
+    return value
