@@ -39,7 +39,7 @@ from sickbay.causes.crashes import died_of
 from sickbay.causes.evidence import at, first_place, listed, located, proof
 from sickbay.causes.parameters import held, named, size
 from sickbay.causes.registry import cause
-from sickbay.facts import Cut, Loss
+from sickbay.facts import Crash, Cut, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.bindings import bound
@@ -70,10 +70,7 @@ MINIMUM_BACKWARDS = 2
 def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     crash = record.facts.crash
     if crash is not None and NO_GRAPH in crash.message:
-        loss = next((x for x in record.facts.losses if x.backward_at == crash.place), None)
-        place = (_made_at(record, loss) if loss is not None else None) or crash.place
-        lost = f"; it is lost{located(place)}" if place != crash.place else ""
-        yield died_of(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind}){lost}", crash, place)
+        yield _refused(record, crash)
     for loss in record.facts.losses:
         if loss.leaf and not any(loss.operations) and loss.backwards >= MINIMUM_BACKWARDS:
             yield proof(
@@ -94,6 +91,13 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
                 parameters=len(lost),
                 values=size(lost),
             )
+
+
+def _refused(record: Record, crash: Crash) -> Evidence:
+    loss = next((x for x in record.facts.losses if x.backward_at == crash.place), None)
+    place = (_made_at(record, loss) if loss is not None else None) or crash.place
+    where = f"; it is lost{located(place)}" if place != crash.place else ""
+    return died_of(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind}){where}", crash, place)
 
 
 def _made_at(record: Record, loss: Loss) -> Place | None:
