@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 from observe.conftest import WatchScript
+from sickbay.observe.graph import REPEATS, GraphWatch
 
 SCRIPT = """
 import torch
@@ -37,3 +41,11 @@ def test_an_optimizer_for_each_task_does_not_make_every_step_dear(script: WatchS
     tasks = SCRIPT.partition("teacher, student")[0] + "for _ in range(60):\n    fit(nn.Linear(4, 3), lambda out: F.cross_entropy(out, y), 5)\n"
     (loss,) = script(tasks).facts.losses
     assert loss.graph_reads < 30
+
+
+def test_passes_of_steps_that_were_slept_through_do_not_count_for_the_next_one() -> None:
+    watch = GraphWatch(cast(Any, SimpleNamespace(at_forward=False)))
+    watch.repeats["a place"] = 2 * REPEATS
+    watch.resting = True
+    watch.step_planned()
+    assert not watch.repeats and not watch.resting

@@ -85,6 +85,8 @@ class GraphWatch(Observer):
             self.anew_until = self.session.step + ANEW
 
     def step_planned(self) -> None:
+        self.resting = False
+        self.repeats.clear()  # steps that were slept through are not closed one by one
         if self.session.at_forward:
             self._begin()
 
