@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from causes.scripts import added
+from sickbay.causes.architecture.detached_graph import NO_GRAPH
 from sickbay.facts import Crash, Cut, Loss, Op, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
@@ -78,3 +79,25 @@ def test_the_cut_on_the_way_of_its_own_loss_is_the_place() -> None:
     own = Loss(index=1, backwards=100, optimizers=(0,), cuts=(Cut(op="detach", place=Place("train.py", 53), parameters=("encoder.weight",)),))
     found = assert_suspects(with_facts(record, losses=(of_other, own)), "detached-graph").place
     assert found is not None and found.line == 53
+
+
+@pytest.mark.parametrize("cuts", [(), (Cut(op="item", place=Place("train.py", 2), parameters=("encoder.weight",)),)])
+def test_a_loss_without_a_graph_is_placed_where_it_lost_it(cuts: tuple[Cut, ...]) -> None:
+    source = "out = model(x)\nloss = torch.tensor(criterion(out, y).item(), requires_grad=True)\nloss.backward()\n"
+    facts = model_facts("encoder")
+    facts["parameters"] = tuple(replace(p, reached=False, moved=False) for p in facts["parameters"])
+    loss = Loss(index=0, backwards=100, leaf=True, variable="loss", cuts=cuts, backward_at=place_in(source, "backward"))
+    found = assert_suspects(make_record(steps=100, losses=[loss], sources={"train.py": source}, **facts), "detached-graph")
+    assert found.place is not None and found.place.line == 2
+    assert added(found.fix.diff) == ["loss = criterion(out, y)"]
+
+
+def test_a_crash_of_backward_is_placed_where_the_graph_was_lost() -> None:
+    source = "out = model(x).detach()\nloss = criterion(out, y)\nloss.backward()\n"
+    crash = Crash(kind="RuntimeError", message=f"element 0 of tensors {NO_GRAPH}", place=place_in(source, "backward"))
+    cut = Cut(op="detach", place=place_in(source, "detach"), parameters=("encoder.weight",))
+    loss = Loss(index=0, backwards=1, variable="loss", cuts=(cut,), backward_at=crash.place)
+    record = make_record(run=Run(steps=0, backwards=1, exit=1), crash=crash, losses=[loss], sources={"train.py": source}, **model_facts("encoder"))
+    found = assert_suspects(record, "detached-graph")
+    assert found.place is not None and found.place.line == 1
+    assert added(found.fix.diff) == ["out = model(x)"]

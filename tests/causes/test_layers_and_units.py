@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
+from sickbay.causes.architecture import vanishing_gradient
 from sickbay.facts import Layer, Loss, Model, Op, Optimizer
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
@@ -117,6 +118,16 @@ def test_units_that_updates_killed_lead_to_the_learning_rate() -> None:
 def test_the_fix_replaces_the_sigmoid() -> None:
     diff = assert_suspects(depths(np.geomspace(1e-7, 0.5, 8)), "vanishing-gradient").fix.diff
     assert added(diff) == ["net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))"]
+
+
+@pytest.mark.parametrize(("function", "line"), [("squash", 5), ("torch.tanh", None), ("nn.Tanh()", None)])
+def test_a_squashing_function_of_the_scripts_own(function: str, line: int | None) -> None:
+    source = (
+        f"def squash(t):\n    return 1 / (1 + torch.exp(-t))\ndef forward(self, x):\n    for lin in self.hidden:\n        x = {function}(lin(x))\n"
+    )
+    found = vanishing_gradient._own_activation(make_record(sources={"train.py": source}), "hidden.0.weight")
+    assert (found[1].lineno if found is not None else None) == line
+    assert vanishing_gradient._own_activation(make_record(sources={"train.py": source}), "final.weight") is None
 
 
 GATED = """\

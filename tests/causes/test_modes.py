@@ -131,6 +131,13 @@ def test_one_function_for_both_gets_the_condition() -> None:
     assert added(assert_suspects(evaluating(source), "train-mode-in-evaluation").fix.diff) == ["    model.train(opt is not None)"]
 
 
+def test_a_function_that_trains_and_evaluates_lacks_eval_before_the_evaluation() -> None:
+    source = "def main():\n    model.train()\n    model(x).sum().backward()\n    with torch.no_grad():\n        out = model(x_val)\n"
+    record = evaluating(source, training_forward_at=place_in(source, "model(x).sum()"), train_called_at=place_in(source, "model.train()"))
+    found = assert_suspects(record, "train-mode-in-evaluation")
+    assert found.place is not None and found.place.text == "with torch.no_grad():"
+
+
 OF_COPY = """\
 for epoch in range(5):
     model.train()
@@ -142,6 +149,16 @@ for epoch in range(5):
     with torch.no_grad():
         print(criterion(ema.model(x_val), y_val))
 """
+
+
+def test_a_helper_that_sets_the_modes_of_several_parts() -> None:
+    source = (
+        "def set_mode(body, model, training):\n    body.train(training)\n    model.train()\n\n"
+        "def run_epoch(body, model, opt=None):\n    set_mode(body, model, opt is not None)\n    out = model(x_val)\n"
+    )
+    found = assert_suspects(evaluating(source, train_called_at=place_in(source, "model.train()")), "train-mode-in-evaluation")
+    assert found.place is not None and found.place.text == "model.train()"
+    assert added(found.fix.diff) == ["    model.train(training)"]
 
 
 def test_eval_on_the_model_and_its_copy_is_evaluated() -> None:

@@ -177,11 +177,27 @@ def _filled(record: Record, weight: Weight) -> Place | None:
         (source, node)
         for source in sources(record)
         for node in ast.walk(source.tree)
-        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and _fills(node, methods) and not _updates(source, node)
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign))
+        and _fills(node, methods)
+        and not _updates(source, node)
+        and not _fills_another(node, weight)
     ]
     # of several, the one in the branch for layers of this kind: `elif isinstance(m, nn.Conv2d):`
     meant = [(source, node) for source, node in found if len(found) > 1 and weight.layer_kind and _for_kind(source, node, weight.layer_kind)]
     return _one([source.place(node.lineno) for source, node in meant or found])
+
+
+def _fills_another(node: ast.stmt, weight: Weight) -> bool:
+    """`nn.init.normal_(self.position.weight)` for the weight of `self.token`: it names the layers that it fills, and this is none of them."""
+    named = [
+        n.value.attr
+        for n in ast.walk(node)
+        if isinstance(n, ast.Attribute)
+        and n.attr in ("weight", "bias")
+        and isinstance(n.value, ast.Attribute)
+        and ast.unparse(n.value.value) == "self"
+    ]
+    return bool(named) and not set(named) & set(weight.name.split("."))
 
 
 def _for_kind(source: Source, node: ast.stmt, kind: str) -> bool:

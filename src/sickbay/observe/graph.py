@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sickbay.observe.session import Session
 
 EARLY_READS, ENOUGH_READS, MOST_READS = 3, 6, 40
+ANEW, MOST_STAGES = 3, 4
+"""Steps that are read after an optimizer was built while a run goes on, and how many such optimizers are taken for a new stage of it (a student after its teacher,
+the next fold): meta-learning builds one for each task."""
 REPEATS = 16
 """Forward passes without gradients from one place that are followed in one step. A rollout of 128 of them before each update made watching dearer than training."""
 FREE_SECONDS, BEARABLE = 1.0, 0.1
@@ -44,6 +47,9 @@ class GraphWatch(Observer):
         self.repeats: dict[Any, int] = {}
         """Forward passes without gradients since the step began, by the place that calls them."""
         self.resting = False
+        self.stages = 0
+        self.anew_until = 0
+        """Before this step structure is read again although it is known: training has begun anew."""
 
     # -- when to follow -----------------------------------------------------------------------------------------
 
@@ -74,7 +80,16 @@ class GraphWatch(Observer):
         self.calls.clear()
         self.trace.clear()  # it holds the step's tensors
 
+    def optimizer_built(self, *_: Any) -> None:
+        """In the middle of a run: the same loop may train another model now, by another loss."""
+        if self.session.step and self.stages < MOST_STAGES:
+            self.stages += 1
+            self.session.look_closely()
+            self.anew_until = self.session.step + ANEW
+
     def step_planned(self) -> None:
+        self.resting = False
+        self.repeats.clear()  # steps that were slept through are not closed one by one
         if self.session.at_forward:
             self._begin()
 
@@ -84,7 +99,8 @@ class GraphWatch(Observer):
         step = self.session.step
         known = bool(self.session.sites) and all(site.reads >= ENOUGH_READS for site in self.session.sites.values())
         # Landmark steps are read again: the structure may have changed meanwhile.
-        self.trace.outputs_only = known and bool(step & (step - 1)) and self.session.loss_finite is not False
+        due = not step & (step - 1) or step < self.anew_until
+        self.trace.outputs_only = known and not due and self.session.loss_finite is not False
         if not self.trace.begin():
             self.session.limit(self.sees, "the script holds a torch function mode open while it trains; operations were not followed")
 

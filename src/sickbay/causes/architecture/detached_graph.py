@@ -35,13 +35,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.crashes import died_of
 from sickbay.causes.evidence import at, first_place, listed, located, proof
 from sickbay.causes.parameters import held, named, size
 from sickbay.causes.registry import cause
-from sickbay.facts import Cut
-from sickbay.nouns import Evidence, Fix
+from sickbay.facts import Crash, Cut, Loss
+from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.bindings import bound
 from sickbay.script.fixing import Edit, Source, called, mend, receiver, source_at
+from sickbay.script.guesses import guess
 from sickbay.signs import Signs
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -67,10 +70,12 @@ MINIMUM_BACKWARDS = 2
 def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     crash = record.facts.crash
     if crash is not None and NO_GRAPH in crash.message:
-        yield proof(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind})", crash.place, (crash.step, crash.step))
+        yield _refused(record, crash)
     for loss in record.facts.losses:
         if loss.leaf and not any(loss.operations) and loss.backwards >= MINIMUM_BACKWARDS:
-            yield proof(f"the loss of {at(loss.backward_at)} is a new tensor without a graph: its backward reaches no parameter", loss.backward_at)
+            yield proof(
+                f"the loss of {at(loss.backward_at)} is a new tensor without a graph: its backward reaches no parameter", _made_at(record, loss)
+            )
     cut_off = [p for p in held(record) if p.reached is False and p.called]
     if record.facts.run.backwards < MINIMUM_BACKWARDS or not cut_off:
         return
@@ -86,6 +91,35 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
                 parameters=len(lost),
                 values=size(lost),
             )
+
+
+def _refused(record: Record, crash: Crash) -> Evidence:
+    loss = next((x for x in record.facts.losses if x.backward_at == crash.place), None)
+    place = (_made_at(record, loss) if loss is not None else None) or crash.place
+    where = f"; it is lost{located(place)}" if place != crash.place else ""
+    return died_of(f"backward fails{located(crash.place)}: the loss has no graph behind it ({crash.kind}){where}", crash, place)
+
+
+def _made_at(record: Record, loss: Loss) -> Place | None:
+    """Where a loss lost its graph: the line of the cut, else the one that makes a new tensor of its numbers; where it is differentiated if neither is known."""
+    if cut := next((c for c in loss.cuts if c.parameters and c.place is not None), None):
+        return cut.place
+    return _made_anew(record, loss) or loss.backward_at
+
+
+@guess
+def _made_anew(record: Record, loss: Loss) -> Place | None:
+    """`loss = torch.tensor(total, requires_grad=True)`, `loss.requires_grad_()`: the only such line before the backward, in its function."""
+    source = source_at(record, loss.backward_at)
+    statement = source.statement(loss.backward_at.line) if source is not None and loss.backward_at is not None else None
+    if source is None or statement is None or not loss.variable:
+        return None
+    made = [s for s, value, _ in bound(loss.variable, source.function(statement)) if s is not None and value is not None and _makes_a_leaf(value)]
+    return source.place(made[0].lineno) if len(made) == 1 else None
+
+
+def _makes_a_leaf(value: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and called(n) in ("tensor", "as_tensor", "Variable", "requires_grad_") for n in ast.walk(value))
 
 
 def _cuts(record: Record) -> list[Cut]:
@@ -146,4 +180,11 @@ def _attach(source: Source, line: int | None, ops: set[str]) -> Edit | None:
     data = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and n.attr == "data" and n.lineno == line] if statement else []
     if len(data) == 1 and ("data" in ops or _written_into(source, data[0])):
         return source.replacing(data[0], source.segment(data[0].value))
-    return source.replacing(copies[0], source.segment(copies[0].args[0])) if len(copies) == 1 else _stacked(source, line)
+    return source.replacing(copies[0], source.segment(_with_its_graph(copies[0].args[0]))) if len(copies) == 1 else _stacked(source, line)
+
+
+def _with_its_graph(value: ast.expr) -> ast.expr:
+    """The `out` of `out.detach().cpu().tolist()`."""
+    while isinstance(value, ast.Call) and called(value) in ("tolist", "numpy", "item", "detach", "cpu") and (owner := receiver(value)) is not None:
+        value = owner
+    return value

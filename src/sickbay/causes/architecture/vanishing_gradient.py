@@ -35,12 +35,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sickbay.causes.evidence import against, from_sign, hint
+from sickbay.causes.evidence import against, first_place, from_sign, hint
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import Source, called, mend, source_at, sources
+from sickbay.script.guesses import guess
 from sickbay.signs import Signs
 
 SHRINKING = ("sigmoid", "tanh", "softsign", "hardsigmoid", "hardtanh")
@@ -105,8 +106,28 @@ def _plain(record: Record, layer: str | None) -> Place:
     block = _block(record)
     if block is not None:
         return replace(block[0].place(block[1].lineno), layer=layer, guess=True)
+    if (own := _own_activation(record, layer)) is not None:
+        return replace(own[0].place(own[1].lineno), layer=layer, guess=True)
     built = next((w.built_at for w in record.facts.weights if w.name == layer and w.built_at is not None), None)
     return replace(built, layer=layer) if built is not None else Place(layer=layer)
+
+
+@guess
+def _own_activation(record: Record, layer: str | None) -> tuple[Source, ast.Call] | None:
+    """`for lin in self.hidden: x = squash(lin(x))` around "hidden.0.weight": the call of a function of the script's own that every layer of a list goes through."""
+    held, _, rest = (layer or "").partition(".")
+    found = [
+        (source, outer)
+        for source in sources(record)
+        for loop in ast.walk(source.tree)
+        if isinstance(loop, ast.For) and rest[:1].isdigit() and ast.unparse(loop.iter).rpartition(".")[2] == held
+        for inner in source.calls(within=loop)
+        if ast.unparse(inner.func) == ast.unparse(loop.target)
+        and isinstance(outer := source.parents.get(inner), ast.Call)
+        and isinstance(outer.func, ast.Name)
+        and outer.func.id in source.defined
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _block(record: Record) -> tuple[Source, ast.Return, str] | None:
@@ -167,6 +188,10 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(text, script.diff(added), f"return {given} + ...", "consent")
     source = source_at(record, op.place) if op is not None else None
     diff = ""
+    place = first_place(evidence)
+    own = _own_activation(record, place.layer) if op is None and place is not None else None
+    if own is not None:
+        diff = own[0].diff(own[0].replacing(own[1].func, "torch.relu"))
     if source is not None and op is not None and op.place is not None:
         calls = source.calls("Sigmoid", "Tanh", "sigmoid", "tanh", line=op.place.line)
         edits = [

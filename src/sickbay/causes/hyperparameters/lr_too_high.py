@@ -121,8 +121,7 @@ def _divergence(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _broke_at_once(record: Record) -> str:
     """The script died within its first steps, after one of them had replaced the weights and thrown the loss up by orders of magnitude."""
     sizes = weights(record, record.family("update_ratio"))
-    medians = nanmedian(sizes.values, axis=1) if len(sizes.steps) and sizes.parameters else np.empty(0)
-    peak = float(np.nanmax(medians)) if np.isfinite(medians).any() else 0.0
+    peak = float(np.nanmax(nanmedian(sizes.values, axis=1), initial=0.0)) if len(sizes.steps) and sizes.parameters else 0.0
     if crash_of(record) is None or not peak > REPLACED:
         return ""
     for c, _ in judged_losses(record):

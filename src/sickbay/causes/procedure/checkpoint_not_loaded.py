@@ -40,6 +40,7 @@ from sickbay.facts import CheckpointRead, StateLoad
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.script.fixing import keyword, mend, source_at
+from sickbay.script.read_states import merged
 from sickbay.script.thrown_away import result_dropped
 from sickbay.signs import Signs
 
@@ -114,10 +115,13 @@ def _of_read(record: Record, read: CheckpointRead) -> Iterator[Evidence]:
     source = source_at(record, copy.place if copy is not None else None)
     dropped = result_dropped(source, copy.place) if copy is not None and wrong is copy else None
     aside += f"; what {at(source.place(dropped.lineno))} gives back {NOT_KEPT}" if dropped is not None and source is not None else ""
+    made = merged(record, read.place) if wrong is None else None
+    aside += f"; what is made of it{located(made.place)} is given to no model" if made is not None else ""
+    otherwise = wrong.place if wrong is not None else made.place if made is not None else read.place
     yield proof(
         f"{read.file or 'the checkpoint'}, read{located(read.place)}, fits {read.fitting} of the model's {read.weights} weights by shape, but none of them "
         f"holds its values when training begins: {read.drawn} still hold the numbers of their random initialisation{aside}",
-        source.place(dropped.lineno) if dropped is not None and source is not None else wrong.place if wrong is not None else read.place,
+        source.place(dropped.lineno) if dropped is not None and source is not None else otherwise,
         fitting=read.fitting,
         weights=read.weights,
     )
@@ -134,8 +138,13 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         diff = source.diff(source.replacing(statement.value, f"{model} = {call}")) if model.isidentifier() else ""
         return mend("keep the model that the state was loaded into", diff, f"{model} = {call}", "consent")
     if not loads:
+        found = [m for r in record.facts.checkpoints if (m := merged(record, r.place)) is not None and m.place == place]
+        diff = found[0].diff if found else ""
         return mend(
-            "load the state into the model that is trained", "", "model.load_state_dict(state)  # the model whose parameters the optimizer holds"
+            "load the state into the model that is trained",
+            diff,
+            "model.load_state_dict(state)  # the model whose parameters the optimizer holds",
+            "consent",
         )
     if any("once more" in e.text for e in evidence):
         return mend(

@@ -41,14 +41,15 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Masked
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import called, source_at
+from sickbay.script.checked import CHECKS, decided_at, guard
+from sickbay.script.fixing import source_at
 from sickbay.script.stable import mended
 from sickbay.signs import Signs
 
 MODEL_INPUT = ("linear", "conv1d", "conv2d", "conv3d", "matmul", "addmm", "mm", "bmm", "lstm", "gru", "embedding", "layer_norm", "batch_norm", "mul")
 RARE = 0.01
 """Up to one step in a hundred may be left out: large runs with a guard against spikes do that a few times in many thousand steps."""
-CHECKS = ("isnan", "isfinite", "isinf")
+_REPLACES = "replaces gradients that are not finite,"
 
 
 @cause(
@@ -93,10 +94,12 @@ def _left_out(record: Record, mask: Masked) -> Iterator[Evidence]:
     share = mask.times / max(mask.looks, 1)
     if mask.way == "gradient":
         if mask.times:
+            decided = decided_at(record, mask.place) if mask.op in CHECKS else None
+            does = f"finds gradients that are not finite, and{located(decided)} they are passed over," if decided is not None else _REPLACES
             yield proof(
-                f"`{mask.call or mask.op}`{located(mask.place)} replaces gradients that are not finite, in {mask.times} of {times(mask.looks, 'step')} looked at"
+                f"`{mask.call or mask.op}`{located(mask.place)} {does} in {mask.times} of {times(mask.looks, 'step')} looked at"
                 f"{f'; the slope of {mask.origin_op}{located(mask.origin_at)} is infinite' if mask.origin_op else ''}",
-                mask.place,
+                decided or mask.place,
                 (mask.first, mask.last),
                 hidden=mask.times,
             )
@@ -121,14 +124,10 @@ def _left_out(record: Record, mask: Masked) -> Iterator[Evidence]:
 
 def _guard(record: Record, mask: Masked) -> tuple[str, Place | None]:
     """The `if` that asks whether a value is finite, in the file of the step, and its place (else that of the step)."""
-    source = source_at(record, mask.place)
-    for node in ast.walk(source.tree) if source is not None else ():
-        if isinstance(node, ast.If):
-            asks = any(isinstance(n, ast.Call) and called(n) in CHECKS for n in ast.walk(node.test))
-            if asks or (isinstance(node.test, ast.Compare) and ast.unparse(node.test.left) == ast.unparse(node.test.comparators[0])):
-                line = source.lines[node.lineno - 1].strip() if source is not None else None
-                return f"if {ast.unparse(node.test)}"[:80], Place(mask.place.file if mask.place else None, node.lineno, text=line)
-    return "", mask.place
+    branch, source = guard(record, mask.place), source_at(record, mask.place)
+    if branch is None or source is None:
+        return "", mask.place
+    return f"if {ast.unparse(branch.test)}"[:80], source.place(branch.lineno)
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:

@@ -41,7 +41,7 @@ from sickbay.facts import Crash, Kept, Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.carried import Carried, carried
-from sickbay.script.fixing import Function, Source, called, mend, source_at
+from sickbay.script.fixing import Edit, Function, Source, called, mend, source_at
 from sickbay.script.moving import statement_at
 from sickbay.signs import Signs
 
@@ -227,13 +227,22 @@ def _stored(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return [node.value]
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
-        target, left, right = ast.unparse(node.targets[0]), node.value.left, node.value.right
-        return [right] if ast.unparse(left) == target else [left] if ast.unparse(right) == target else []
+        return _added(node.targets[0], node.value)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and isinstance(targets := node.targets[0], ast.Tuple):
+        return [x for t, v in zip(targets.elts, node.value.elts, strict=False) for x in _added(t, v)]  # `a, b = a + x, b + y`
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         return [node.value]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and called(node.value) not in ("print", "backward", "write"):
         return [*node.value.args, *(k.value for k in node.value.keywords)]
     return []
+
+
+def _added(target: ast.expr, value: ast.expr) -> list[ast.expr]:
+    """The `x` of `total = total + x`."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return []
+    name = ast.unparse(target)
+    return [value.right] if ast.unparse(value.left) == name else [value.left] if ast.unparse(value.right) == name else []
 
 
 def _is_kept(value: ast.expr, names: set[str], result: ast.Call | None = None) -> bool:
@@ -254,15 +263,26 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
             keeper = _kept_value(record, k.called_at) if k.called_at is not None else _keeper(record, _loss(record, k))
             diff = ""
             if keeper is not None:
-                source, _, kept = keeper
-                text = source.segment(kept)
-                plain = isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-                diff = source.diff(source.replacing(kept, f"{text}.item()" if plain else f"({text}).item()"))
+                source, place, kept = keeper
+                diff = source.diff(*(_as_number(source, k) for k in _with_its_neighbours(source, place, kept)))
             if keeper is not None and not diff and k.called_at is not None:  # of a pass that is not trained on
                 line = (keeper[1].text or "").strip()
                 return Fix("keep numbers, not tensors with their graphs: compute them without one", f"with torch.no_grad():\n    {line}", "advice")
             return mend("keep the number, not the tensor with its graph", diff, "total += loss.item()", "consent")
     return _cut(record)
+
+
+def _as_number(source: Source, kept: ast.expr) -> Edit:
+    text = source.segment(kept)
+    plain = isinstance(kept, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return source.replacing(kept, f"{text}.item()" if plain else f"({text}).item()")
+
+
+def _with_its_neighbours(source: Source, place: Place, kept: ast.expr) -> list[ast.expr]:
+    """What `a, b = a + x, b + y` adds came from one call: none of it is a number if one is not."""
+    statement = statement_at(source, place)
+    several = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple)
+    return [x for x in _stored(statement) if not _detaches(x)] if several and statement is not None else [kept]
 
 
 def _cut(record: Record) -> Fix:

@@ -115,14 +115,31 @@ def _place(record: Record, modes: Modes) -> Place | None:
     if named is not None or source is None or statement is None or forward is None:
         return named or forward
     around = source.function(statement)
-    if isinstance(around, Function):
-        switched = modes.train_called_at
-        instead = switched is not None and switched.file == forward.file and around.lineno <= (switched.line or 0) <= (around.end_lineno or 0)
-        line = switched.line if instead and switched is not None and switched.line else around.lineno
-    else:
-        blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
-        line = blocks[0] if blocks else statement.lineno
-    return source.place(line)
+    instead = _switched_in(source, around, modes.train_called_at) or _switched_for(source, around, modes.train_called_at)
+    if isinstance(around, Function) and instead is not None and not _trains_too(source, around, forward, modes):
+        return source.place(instead.lineno)
+    if isinstance(around, Function) and not _trains_too(source, around, forward, modes):
+        return source.place(around.lineno)
+    blocks = [a.lineno for a in source.ancestors(statement) if isinstance(a, ast.With)]
+    return source.place(blocks[0] if blocks else statement.lineno)
+
+
+def _trains_too(source: Source, around: ast.AST, forward: Place, modes: Modes) -> bool:
+    """The function trains as well, by another line: its train() is right, and eval() belongs right before the evaluation."""
+    return modes.training_forward_at != forward and bool(source.calls("backward", within=around))
+
+
+def _switched_in(source: Source, around: ast.AST, switch: Place | None) -> ast.stmt | None:
+    """The train() of a function."""
+    statement = source.statement(switch.line) if switch is not None and switch.file == source.file else None
+    return statement if statement is not None and source.function(statement) is around else None
+
+
+def _switched_for(source: Source, around: ast.AST, switch: Place | None) -> ast.stmt | None:
+    """...or of a function that it calls to set the modes, `set_mode(backbone, head, training)`."""
+    own = [f for c in source.calls(within=around) for f in source.defined.get(called(c), ()) if isinstance(f, Function)]
+    own = [f for f in own if not source.calls("backward", within=f)]
+    return next((s for f in own if (s := _switched_in(source, f, switch)) is not None), None)
 
 
 def _on_purpose(record: Record, modes: Modes) -> bool:
@@ -156,7 +173,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     snippet = f"{name or 'model'}.eval()   # before the evaluation\n{name or 'model'}.train()  # after it"
     if source is None or place is None or not name:
         return mend("evaluate in eval mode, then switch back", "", snippet)
-    shared = _shared_function(source, place.line, name)
+    shared = _shared_function(source, place.line, name) or _told_of_another(source, _place(record, modes))
     if shared is not None:
         return mend("switch by what the pass is for", source.diff(shared), snippet, "consent")
     return mend("evaluate in eval mode, then switch back", _eval_before(source, place.line, name), snippet)
@@ -179,6 +196,14 @@ def _shared_function(source: Source, line: int | None, name: str) -> Edit | None
     if not isinstance(around, Function) or len(switches) != 1 or len(gradient) != 1:
         return None
     return source.replacing(switches[0], f"{name}.train({source.segment(gradient[0].args[0])})")
+
+
+def _told_of_another(source: Source, place: Place | None) -> Edit | None:
+    """`head.train()` beside `backbone.train(training)`: the same condition holds for both."""
+    found = source.calls("train", line=place.line) if place is not None else []
+    call = found[0] if len(found) == 1 and not found[0].args else None
+    conditions = {source.segment(c.args[0]) for c in source.calls("train", within=source.function(call)) if c.args} if call is not None else set()
+    return source.replacing(call, f"{source.segment(call)[:-1]}{conditions.pop()})") if call is not None and len(conditions) == 1 else None
 
 
 def _eval_before(source: Source, line: int | None, name: str, back: bool = True) -> str:
