@@ -100,7 +100,9 @@ def test_what_is_waited_for_before_a_sample_is_drawn_is_no_bound() -> None:
     assert_suspects(grown(source=source), "memory-leak", "proven")
 
 
-@pytest.mark.parametrize("line", ["gallery[i] = out.detach()", "gallery += [out]", "gallery = torch.cat([gallery, out])", "hook(lambda m, i, o: gallery.append(o))"])
+@pytest.mark.parametrize(
+    "line", ["gallery[i] = out.detach()", "gallery += [out]", "gallery = torch.cat([gallery, out])", "hook(lambda m, i, o: gallery.append(o))"]
+)
 def test_ways_of_adding(line: str) -> None:
     suspicion = assert_suspects(grown(source=f"for i, x in enumerate(loader):\n    {line}\n"), "memory-leak")
     assert suspicion.place is not None

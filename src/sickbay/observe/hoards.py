@@ -121,10 +121,10 @@ class HoardWatch(Observer):
                 break  # others may be of the same kind; one is enough to tell of
         del grown
         for name, tensor in _tensors() if frames else ():
-            key, size = (name, tensor.dtype), len(tensor)
-            if self._follow(before, key, step, size):
-                self.seen[key].bytes_each = _bytes(tensor) / size
-                self.seen[key].holder = Holder(name, "rows")
+            variable, rows = (name, tensor.dtype), len(tensor)
+            if self._follow(before, variable, step, rows):
+                self.seen[variable].bytes_each = _bytes(tensor) / rows
+                self.seen[variable].holder = Holder(name, "rows")
 
     def _follow(self, before: dict[Any, Seen], key: Any, step: int, size: int) -> bool:
         """Whether it was there at the look before and has grown since."""
