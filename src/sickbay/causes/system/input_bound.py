@@ -77,12 +77,13 @@ def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
     if share < SHARE or middle < least or total < TOTAL:
         return
     place = (loader.item_at or loader.iterated_at) if loader is not None else None
-    looping = _looping(record, place) or _reading(record, place)
+    looping = _looping(record, place)
+    reading = _reading(record, place) if looping is None else None
     what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
     yield strong(
         f"a step asks for its batch and {what} {1000 * middle:.0f} ms of {1000 * float(np.median(whole)):.0f} ms: {100 * share:.0f} % of the run"
-        f"{located(place, '; samples are made at')}{located(looping, ', mostly at')}",
-        looping or place,
+        f"{located(place, '; samples are made at')}{located(looping, ' by a loop in the function at')}{located(reading, ' by reading at')}",
+        looping or reading or place,
         share=share,
         wait=middle,
     )
