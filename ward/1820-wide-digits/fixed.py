@@ -13,7 +13,7 @@ HELD_OUT = torch.arange(len(Y)) % 5 == 0
 
 
 class WideNet(nn.Module):
-    def __init__(self, width=1024):
+    def __init__(self, width=2048):
         super().__init__()
         self.features = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, width), nn.Tanh())
         self.head = nn.Linear(width, 10)
@@ -38,11 +38,11 @@ def held_out(model):
     return F.cross_entropy(out, y).item(), (out.argmax(1) == y).float().mean().item()
 
 
-def train(epochs=16, batch=64):
+def train(epochs=8, batch=128):
     model = WideNet()
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     x, y = X[~HELD_OUT], Y[~HELD_OUT]
-    seen, of = torch.empty(0, 1024), torch.empty(0, dtype=torch.long)
+    seen, of = torch.empty(0, 2048), torch.empty(0, dtype=torch.long)
     for epoch in range(1, epochs + 1):
         model.train()
         total = 0.0

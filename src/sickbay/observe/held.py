@@ -107,5 +107,8 @@ def _storage(tensor: torch.Tensor) -> tuple[int, int]:
     """Its memory, by address: a part of a tensor keeps the whole."""
     if tensor.layout != torch.strided or tensor.device.type == "meta":
         return id(tensor), 0
-    storage = tensor.untyped_storage()
-    return storage.data_ptr() or id(tensor), storage.nbytes()
+    try:
+        storage = tensor.untyped_storage()
+        return storage.data_ptr() or id(tensor), storage.nbytes()
+    except (RuntimeError, NotImplementedError):  # a wrapper of torch.func has none
+        return id(tensor), 0
