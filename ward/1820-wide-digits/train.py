@@ -38,7 +38,7 @@ def held_out(model):
     return F.cross_entropy(out, y).item(), (out.argmax(1) == y).float().mean().item()
 
 
-def train(epochs=8, batch=128):
+def train(epochs=11, batch=128):
     model = WideNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     x, y = X[~HELD_OUT], Y[~HELD_OUT]
