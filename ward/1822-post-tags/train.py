@@ -13,7 +13,7 @@ WORDS, TAGS = 600, 900
 class Posts(Dataset):
     def __init__(self, count, seed):
         rng = np.random.default_rng(seed)
-        topics = np.random.default_rng(0).dirichlet(np.full(WORDS, 0.03), TAGS)
+        topics = np.random.default_rng(0).dirichlet(np.full(WORDS, 0.12), TAGS)
         self.tag = rng.integers(0, TAGS, count)
         self.words = np.stack([rng.multinomial(24, topics[t]) for t in self.tag]).astype(np.float32)
 
