@@ -18,7 +18,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.keys import row_keys, some_columns
+from sickbay.observe.keys import whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import place_of
@@ -94,7 +94,7 @@ class PhaseWatch(Observer):
         if self.looks and source != self.looks[-1].source:
             self._look_often()
         if len(self.looks) < MOST_LOOKS:
-            keys = row_keys(some_columns(x if self.rows < MOST_ROWS else x[:FEW_ROWS]))
+            keys = whole_row_keys(x if self.rows < MOST_ROWS else x[:FEW_ROWS])
             self.looks.append(Look(step, source, keys, self.session.epoch))
             self.rows += len(keys)
 
