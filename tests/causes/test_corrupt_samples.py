@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sickbay.conclude import diagnose
-from sickbay.facts import Clipping, Loader, Loss, LossSpike, Optimizer, Outlier, Spikes
+from sickbay.facts import Clipping, Head, Loader, Loss, LossSpike, Optimizer, Outlier, Spikes
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 STEPS = (60, 95, 140, 170, 220)
@@ -38,6 +39,12 @@ def jumps(**more: Any) -> list[LossSpike]:
     return [spike(step, i, **more) for i, step in enumerate(STEPS)]
 
 
+def weighted(record: Record) -> Record:
+    head = Head(function="binary_cross_entropy_with_logits", module="BCEWithLogitsLoss", called_at=Place("train.py", 2))
+    source = "criterion = nn.BCEWithLogitsLoss(pos_weight=torch.tensor(24.0))\nloss = criterion(model(x), y)\n"
+    return replace(with_facts(record, losses=(Loss(index=0, backwards=300, heads=(head,)),)), sources={"train.py": source})
+
+
 def far(ranges: float) -> list[LossSpike]:
     """Two samples, in turn, with large values of their own."""
     rare = [Outlier(row=3, sample=s, columns=1, value=v, low=-3.0, high=3.0, ranges=ranges) for s, v in ((37, 95.3), (11, 115.0))]
@@ -63,6 +70,7 @@ class TestCorruptSamples(CauseTestCase):
         yield "a tail, not a gap", run(jumps(between=2))
         yield "a single jump", run(jumps()[:1])
         yield "jumps with other batches", run([*jumps(outlier=None)[:4], spike(260, 5, samples=())])
+        yield "a hard sample of a class that counts more", weighted(run(jumps(outlier=None)))
         rates = np.full(300, 0.001)
         for step in STEPS:
             rates[step - 2 : step + 5] = 0.1
@@ -133,3 +141,7 @@ def test_a_tail_of_targets_under_clipping_is_only_possible() -> None:
     assert assert_suspects(run(claims), "corrupt-samples").certainty == "likely"
     clipped = diagnose(run(claims, clippings=[Clipping()]))
     assert not any(c.cause == "corrupt-samples" and c.certainty != "possible" for c in clipped.causes)
+
+
+def test_without_weights_a_sample_that_comes_with_every_jump_is_told() -> None:
+    assert_suspects(run(jumps(outlier=None)), "corrupt-samples", "likely")

@@ -175,6 +175,16 @@ def test_the_function_with_the_loop_is_named(text: str, line: int) -> None:
     assert ("probably by a loop in the function at data.py:1" in suspicion.evidence[0].text) == (line == 1)
 
 
+def test_the_line_that_reads_a_file_for_each_sample() -> None:
+    record = waiting(0.09, 0.1)
+    text = "class Pictures(Dataset):\n    def __getitem__(self, i):\n        name = self.names[i]\n        rows = np.genfromtxt(name)\n        return rows\n"
+    loader = replace(record.facts.loaders[0], item_at=Place("/x/data.py", 2))
+    record = replace(with_facts(record, loaders=(loader,)), sources={**record.sources, "/x/data.py": text})
+    suspicion = assert_suspects(record, "input-bound")
+    assert suspicion.place is not None and suspicion.place.line == 4 and suspicion.place.guess
+    assert "by reading at data.py:4" in suspicion.evidence[0].text
+
+
 def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:
     seen = min(steps, 512)
     batches = Batches(seen=seen, distinct=max(1, seen - again), repeated=again, in_a_row=in_a_row)

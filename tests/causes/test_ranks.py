@@ -94,6 +94,26 @@ def test_the_missing_link_is_told_with_its_line() -> None:
     assert "+model = torch.nn.parallel.DistributedDataParallel(model)" in apart.fix.diff
 
 
+HANDED = """\
+def objective(net, x):
+    return net(x).mean()
+
+model = DDP(Net())
+inner = model.module
+for x in loader:
+    loss = objective(inner, x)
+"""
+
+
+def test_where_a_function_is_handed_the_model_inside_the_wrapper() -> None:
+    each = {"wrapper": DDP, "past": 90, "past_at": Place("train.py", 2), "wrapped_at": Place("train.py", 4)}
+    record = replace(distributed(weights=DRIFTED, each=each), sources={"train.py": HANDED})
+    suspicion = assert_suspects(record, "rank-desync")
+    assert suspicion.place is not None
+    assert suspicion.place.line == 7
+    assert "+    loss = objective(model, x)" in suspicion.fix.diff
+
+
 def test_what_is_in_no_wrapper_is_likely_only() -> None:
     """A head of its own for each rank would look the same."""
     own = replace(DRIFTED, names=("loss.centres",), count=1, last_count=1)

@@ -68,3 +68,11 @@ def test_a_whole_look_ends_one_that_was_under_way(governor: Governor) -> None:
     assert governor.parts_due(101, True) == PARTS  # the loss is not finite, say
     governor.looked(101, PARTS, 2 * DEAR * STEP)
     assert not governor.parts_due(102, False)
+
+
+def test_none_of_the_steps_after_a_new_beginning_is_slept_through(governor: Governor) -> None:
+    governor.fixed_seconds, governor.asleep_seconds = 10 * STEP, 0.01 * STEP
+    assert not governor.may_sleep(1000)  # it wakes now and then
+    assert governor.may_sleep(1001)
+    governor.awake_until = 1010
+    assert not any(governor.may_sleep(step) for step in range(1001, 1010))

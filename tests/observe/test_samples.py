@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from observe.conftest import WatchScript
-from sickbay.observe.keys import row_keys, some_columns
+from sickbay.observe.keys import row_keys, some_columns, whole_row_keys
 
 SCRIPT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -128,3 +128,12 @@ def test_data_that_stays_is_not_looked_at_again(script: WatchScript) -> None:
     for text in (shuffled, ANEW.replace("BEGIN", "pass"), ANEW.replace("X[order[80:]]", "torch.randn(40, 6)").replace("BEGIN", "pass")):
         (data,) = script(text).facts.evaluation_data
         assert (data.anew_rows, data.anew_found) == (0, 0)
+
+
+def test_thin_rows_are_known_by_all_of_their_numbers() -> None:
+    """Words counted in a text: the columns that are picked hold next to nothing."""
+    generator = torch.Generator().manual_seed(0)
+    rows = (torch.rand(400, 600, generator=generator) < 0.01).float()
+    keys = whole_row_keys(rows)
+    assert len(set(keys.tolist())) == len(torch.unique(rows, dim=0))
+    assert whole_row_keys(rows[37:40]).tolist() == keys[37:40].tolist()  # whatever the batch

@@ -68,6 +68,16 @@ def test_chance_level_knows_unequal_classes() -> None:
     assert "chance-level" not in names(loss(falling(0.7, 0.1), **facts))
 
 
+def test_chance_level_counts_classes_by_their_weights() -> None:
+    labels = LabelOrder(classes=2, histogram=(800, 200))
+    yes_or_no = Head(function="binary_cross_entropy_with_logits", input_shape=(64,), target_shape=(64,), weights=(1.0, 4.0))
+    one_of_two = Head(function="cross_entropy", classes=2, weights=(0.2, 0.8))
+    for head, guess in ((yes_or_no, 1.6 * math.log(2)), (one_of_two, math.log(2))):
+        facts = {"losses": [Loss(index=0, heads=(head,))], "labels": labels}
+        assert "chance-level" not in names(loss(falling(1.2, 0.62), **facts))  # above the entropy of the labels, 0.5
+        assert "chance-level" in names(loss(noisy(guess, 0.01), **facts))
+
+
 def test_slow_descent_is_a_straight_line_that_has_not_come_far() -> None:
     line = np.linspace(2.3, 2.1, 500) + noisy(0, 0.02, 500)
     assert "slow-descent" in names(loss(line))

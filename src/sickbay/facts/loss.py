@@ -76,6 +76,8 @@ class Head:
     """The input also reaches the loss by another way than through this function."""
     weighted: bool = False
     """A weight was given for each value: it may hide some of them."""
+    weights: tuple[float, ...] = ()
+    """How much each class counts (`weight`; of yes and no, `pos_weight`); empty if all count the same."""
     bounds: tuple[float, float] | None = None
     """Where the nearest operation is a bounded activation: its range."""
     outside: float = 0.0

@@ -81,7 +81,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hoard:
-    """A list or dict of the script's that held more tensors each time memory was looked at."""
+    """A list, dict, cache or tensor of the script's that held more each time memory was looked at."""
 
     name: str
     """What the script calls it."""
@@ -94,3 +94,11 @@ class Hoard:
     """What one entry holds, about."""
     epochs: int = 0
     """Epochs between the two looks."""
+    kind: str = "container"
+    """ "container", "cache" (of a function), "hook" (a module's hook fills it), "rows" (a tensor or array that grows)."""
+    place: Place | None = None
+    """The function that it belongs to, for caches and hooks."""
+    count: int = 0
+    """Hooks of the same line; times that a cache was asked,"""
+    hits: int = 0
+    """...and how often it had an answer."""

@@ -71,6 +71,8 @@ class Governor:
     def __init__(self, budget: float, detail_steps: int = 4) -> None:
         self.budget = budget
         # Together less than the whole: what our clock does not see (caches gone cold, torch's own dispatch) needs room too.
+        self.awake_until = 0
+        """Before this step none is slept through: something may just have begun anew."""
         self.frame = Instrument(share=0.4, detail_steps=detail_steps)
         self.norm = Instrument(share=0.2, detail_steps=detail_steps)
         self.step_seconds = 0.0
@@ -122,7 +124,7 @@ class Governor:
     def may_sleep(self, step: int) -> bool:
         """Very short steps: even the cheap work is too dear for every one of them, so most are only counted."""
         wanted = EVERY_STEP * self.budget * self.step_seconds
-        if step < AWAKE_STEPS or self.fixed_seconds <= wanted or (self.appointments and step % self.appointments == 0):
+        if step < max(AWAKE_STEPS, self.awake_until) or self.fixed_seconds <= wanted or (self.appointments and step % self.appointments == 0):
             return False
         if step >= self._awake_next:
             interval = (self.fixed_seconds - self.asleep_seconds) / max(wanted - self.asleep_seconds, 0.1 * wanted)

@@ -9,6 +9,8 @@ from sickbay.observe.numbers import Array
 
 COLUMNS = 96
 _FACTORS = np.random.default_rng(20261116).integers(1, 2**63, COLUMNS, dtype=np.uint64) | np.uint64(1)
+SPARSE = 24
+"""Numbers other than zero among these: a row with fewer (words counted in a text, one-hot columns) is known by all of its numbers, or different rows would look alike."""
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -22,6 +24,26 @@ def some_columns(x: torch.Tensor) -> Array:
     if values.dtype == torch.bfloat16:
         values = values.float()
     return np.ascontiguousarray(values.cpu().numpy())
+
+
+def whole_row_keys(x: torch.Tensor, columns: Array | None = None) -> Array:
+    """A key for each row; `columns` are its `some_columns` where they are known already."""
+    columns = some_columns(x) if columns is None else columns
+    keys = row_keys(columns)
+    thin = np.flatnonzero(np.count_nonzero(columns, axis=1) < SPARSE) if len(x) and x[0].numel() > columns.shape[1] else ()
+    if len(thin):
+        rows = x.detach().reshape(len(x), -1)[torch.from_numpy(thin).to(x.device)]
+        keys[thin] += _whole(rows.float() if rows.dtype == torch.bfloat16 else rows)
+    return keys
+
+
+def _whole(rows: torch.Tensor) -> Array:
+    """The same over all numbers of each row, each with a factor of its place."""
+    values = np.ascontiguousarray(rows.cpu().numpy())
+    if values.dtype.kind not in "fiu":
+        values = values.astype(np.uint8)
+    bits = values.view(_UNSIGNED[values.dtype.itemsize]).astype(np.uint64)
+    return np.asarray(np.einsum("ij,j->i", bits, scattered(np.arange(bits.shape[1], dtype=np.uint64))))
 
 
 def row_keys(columns: Array) -> Array:

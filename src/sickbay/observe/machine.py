@@ -54,6 +54,11 @@ def resident_bytes() -> int | None:
         return None
 
 
+def device_bytes() -> int:
+    """What tensors hold on the device, as torch's own allocator counts it: nothing is waited for."""
+    return int(torch.cuda.memory_allocated()) if torch.cuda.is_available() and torch.cuda.is_initialized() else 0
+
+
 def memory_bytes() -> int | None:
     """What this process may use: the machine's memory, less if its container (cgroup, version 2 or 1) or its own limit allow less."""
     limits = [os.sysconf("SC_PHYS_PAGES") * _PAGE] if sys.platform == "linux" else []

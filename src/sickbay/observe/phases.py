@@ -18,7 +18,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.keys import row_keys, some_columns
+from sickbay.observe.keys import whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import place_of
@@ -92,11 +92,20 @@ class PhaseWatch(Observer):
         self._same_model(call.module)
         source = (self.session.loader if self.loaded else None, call.place_key, caller_of(3))
         if self.looks and source != self.looks[-1].source:
-            self.dense_until = step + EVERY_STEPS
+            self._look_often()
         if len(self.looks) < MOST_LOOKS:
-            keys = row_keys(some_columns(x if self.rows < MOST_ROWS else x[:FEW_ROWS]))
+            keys = whole_row_keys(x if self.rows < MOST_ROWS else x[:FEW_ROWS])
             self.looks.append(Look(step, source, keys, self.session.epoch))
             self.rows += len(keys)
+
+    def optimizer_built(self, *_: Any) -> None:
+        if self.looks:
+            self._look_often()
+
+    def _look_often(self) -> None:
+        """A stretch may begin here: on steps of a few milliseconds too few would be looked at to know one."""
+        self.dense_until = self.session.step + EVERY_STEPS
+        self.session.stay_awake(2 * FEWEST_LOOKS)
 
     def loss_called(self, call: LossCall | None) -> None:
         if call is None or not call.grad or not self.looks or self.looks[-1].step != self.session.step or self.looks[-1].labels:

@@ -10,7 +10,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.keys import row_keys, scattered, some_columns
+from sickbay.observe.keys import scattered, whole_row_keys
 from sickbay.observe.numbers import Array, distinct
 
 BATCHES = 64
@@ -48,7 +48,7 @@ class RankRows:
 
 def keys_of(x: torch.Tensor) -> Array:
     """A key for each row, spread evenly over all possible ones."""
-    return np.asarray(scattered(row_keys(some_columns(x))) >> BITS)
+    return np.asarray(scattered(whole_row_keys(x)) >> BITS)
 
 
 def readable(x: torch.Tensor | None) -> TypeGuard[torch.Tensor]:

@@ -18,7 +18,7 @@ from sickbay.nouns import Place
 from sickbay.observe.batches import BatchWatch
 from sickbay.observe.features import Features
 from sickbay.observe.fillings import Filling, compared
-from sickbay.observe.keys import row_keys, some_columns
+from sickbay.observe.keys import some_columns, whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
@@ -91,10 +91,10 @@ class Group:
                 first = np.concatenate([k for k, m in zip(self.batches, self.met, strict=True) if m == self.met[0]])
                 second = np.concatenate([k for k, m in zip(self.batches, self.met, strict=True) if m != self.met[0]] or [first[:0]])
                 self.known = np.unique(first) if len(second) and np.isin(second, first).all() else first[:0]
-            if len(self.known) and np.isin(row_keys(some_columns(x[:FIRST_ROWS])), self.known).mean() < HALF:
+            if len(self.known) and np.isin(whole_row_keys(x[:FIRST_ROWS]), self.known).mean() < HALF:
                 self.anew_at, self.anew_after, self.anew_met = self.seen_at, self.before, met
         if self.seen_at == self.anew_at and sum(map(len, self.anew)) < MOST_ROWS // 5:
-            self.anew.append(row_keys(some_columns(x)))
+            self.anew.append(whole_row_keys(x))
 
 
 class Book:
@@ -171,7 +171,7 @@ class SampleWatch(Observer):
 
     def _train(self, book: Book, x: torch.Tensor) -> None:
         columns = some_columns(x)
-        book.train.append(row_keys(columns))
+        book.train.append(whole_row_keys(x, columns))
         book.rows += len(columns)
         if not book.features.full and columns.dtype.kind in "fiu":
             book.features.add(columns)
@@ -197,7 +197,7 @@ class SampleWatch(Observer):
             group.look_again(x, begins, book.rows)
             return
         columns = some_columns(x)
-        group.batches.append(row_keys(columns))
+        group.batches.append(whole_row_keys(x, columns))
         group.indices.append(self._indices(len(columns)) if self.loader is not None else None)
         group.met.append(book.rows)
         group.rows += len(columns)

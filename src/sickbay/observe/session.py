@@ -379,6 +379,10 @@ class Session:
         self.recording.phase_began(self.step)
         self.governor.frame.detail_steps = max(self.governor.frame.detail_steps, min(self.step + 3, NEW_PHASES))
 
+    def stay_awake(self, steps: int) -> None:
+        """None of the next steps is slept through, however short they are."""
+        self.governor.awake_until = max(self.governor.awake_until, self.step + steps)
+
     @property
     def steps_by_backward(self) -> bool:
         """No optimizer steps: the script updates weights by hand, or forgot to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -94,20 +94,36 @@ def supervised(loss: Loss | None) -> bool:
 
 
 def chance_loss(record: Record, head: Head) -> float | None:
-    """The loss of the best constant prediction: entropy of the labels (ln C if their shares are not known)."""
+    """The loss of the best constant prediction: entropy of the labels, each counted by its weight (ln C if their shares are not known)."""
     if head.reduction != "mean" or head.label_smoothing:
         return None
     if head.function == "binary_cross_entropy_with_logits" and head.target_shape and math.prod(head.target_shape) == head.target_shape[0]:
-        return _entropy(record, 2)
+        return _yes_or_no(record, head.weights)
     if head.function == "cross_entropy" and head.classes and head.classes > 1 and head.target_dtype in ("", "int64", "torch.int64"):
-        return _entropy(record, head.classes)
+        return _entropy(record, head.classes, head.weights)
     return None
 
 
-def _entropy(record: Record, classes: int) -> float:
+def _yes_or_no(record: Record, weights: Sequence[float]) -> float | None:
+    """`pos_weight` counts each yes so many times and divides by the number of answers all the same."""
+    counts = _counts(record, 2)
+    if not weights:
+        return _entropy(record, 2)
+    shares = counts / counts.sum() * np.array(weights) if counts is not None else None
+    return float(shares.sum() * _entropy(record, 2, weights)) if shares is not None else None
+
+
+def _entropy(record: Record, classes: int, weights: Sequence[float] = ()) -> float:
+    counts = _counts(record, classes)
+    if counts is None:
+        return math.log(classes)
+    counted = counts * np.array(weights) if len(weights) == classes else counts
+    p = counted[counted > 0] / counted.sum()
+    return float(-(p * np.log(p)).sum())
+
+
+def _counts(record: Record, classes: int) -> np.ndarray | None:
+    """Labels of each class; None if too few were counted."""
     labels = record.facts.labels
     counts = np.array(labels.histogram if labels else (), dtype=float)
-    if len(counts) != classes or counts.sum() < 10 * classes:
-        return math.log(classes)
-    p = counts[counts > 0] / counts.sum()
-    return float(-(p * np.log(p)).sum())
+    return counts if len(counts) == classes and counts.sum() >= 10 * classes else None

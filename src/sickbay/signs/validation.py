@@ -22,6 +22,8 @@ FEW_EVALUATIONS = 3
 FLOOR = 0.25
 SHORT = 30
 WILD = 2.0
+ONE_SCALE, OF_ANOTHER_KIND = 2.5, 1.5
+"""How far above the untrained training loss the first evaluation may be if both are the same loss; and where training's is written by hand (a focal loss) and need not be what evaluation takes."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ class Comparison:
 def comparisons(record: Record) -> Iterator[Comparison]:
     logged = record.facts.log is not None
     losses = training_losses(record) if logged and not adversarial(record) else judged_losses(record)
-    train = max((c for c, _ in losses if len(c)), key=len, default=None)
+    train, own_loss = max(((c, loss) for c, loss in losses if len(c)), key=lambda pair: len(pair[0]), default=(None, None))
     if train is None:
         return
+    scale = ONE_SCALE if logged or own_loss is None or own_loss.heads else OF_ANOTHER_KIND
     evaluated = record.series_like("loss/eval")
     moving = [s for s in evaluated if len(s) and bool(np.any(s.values != s.values[0]))]
     for series in moving or evaluated:  # beside others that move, one that stands still is a baseline (persistence, the mean)
@@ -58,7 +61,7 @@ def comparisons(record: Record) -> Iterator[Comparison]:
         own, other = _shifted(c, shift), _shifted(train, shift)
         first, untrained = float(own.values[0]), _untrained(other) if logged else _before_learning(other)
         yield Comparison(
-            own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < 2.5 * untrained, shift
+            own, other, _known(_levels(own, other)) if logged else _levels(own, other), max(untrained, first), first < scale * untrained, shift
         )
 
 

@@ -17,6 +17,7 @@ to 3,000 that are kept in memory while the run goes on, a few hold values ten ti
 - Losses that jump by nature: adversarial and reinforcement training, policy gradients, heavy-tailed targets whose large values form one continuous tail.
 - Jumps when the learning rate goes up (restarts), or with the last, smaller batch of an epoch.
 - Hard or rare samples with ordinary values: the loss rises, but not above that of an untrained model.
+- Hard samples of a class that the loss weights (`pos_weight`, `weight`): one of them then costs what many others do.
 - A learning rate that is too high: the jumps come with any batch.
 
 ## Fix
@@ -45,6 +46,7 @@ from sickbay.facts import LossSpike, Outlier, Outlying, Spikes
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
+from sickbay.script.loss_call import loss_call, weighted
 from sickbay.script.taken_over import taken_over
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, start
@@ -217,7 +219,7 @@ def _recurring(record: Record, c: Curve, spikes: Sequence[LossSpike]) -> tuple[l
     """Samples with ordinary values that are in (nearly) all batches at jumps higher than an untrained model's loss, and how probable that is by chance."""
     indexed = any(s.samples for s in spikes)
     batches = [set(s.samples if indexed else s.marks) for s in spikes if (s.samples if indexed else s.marks)]
-    if len(batches) < 3 or min(s.value for s in spikes) <= start(c).value:
+    if len(batches) < 3 or min(s.value for s in spikes) <= start(c).value or _weighs(record):
         return None
     shared: list[int] = []
     left = batches
@@ -233,6 +235,12 @@ def _recurring(record: Record, c: Curve, spikes: Sequence[LossSpike]) -> tuple[l
     if not shared or met < MOST * len(batches) or len(shared) > max(1.0, FEW * rows) or chance > CHANCE:
         return None
     return sorted(shared), met, chance
+
+
+def _weighs(record: Record) -> bool:
+    """The loss counts some samples many times: one that is hard then costs more than a whole batch does at first."""
+    call = loss_call(record)
+    return call is not None and weighted(call[1])
 
 
 def _training_samples(record: Record) -> int:

@@ -47,6 +47,11 @@ on single samples 0.6 while others use the machine; what was written to wait for
 WAIT, WAIT_FOR_WORKERS = 0.006, 0.03
 """Seconds per batch: collating a hundred small tensors takes one or two milliseconds. Workers share the machine with everything else that runs on it: short
 waits for them say more about the machine than about the script."""
+READERS = (
+    "open", "load", "loadtxt", "genfromtxt", "fromfile", "imread", "imdecode", "read_image", "read_csv", "read_json", "read_parquet", "read_bytes", "read_text", "loadmat",
+    "decompress",
+)  # fmt: skip
+"""Calls that read or decode a file."""
 TOTAL = 1.0
 """Seconds in all: less is not worth a word."""
 
@@ -73,11 +78,12 @@ def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     place = (loader.item_at or loader.iterated_at) if loader is not None else None
     looping = _looping(record, place)
+    reading = _reading(record, place) if looping is None else None
     what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
     yield strong(
         f"a step asks for its batch and {what} {1000 * middle:.0f} ms of {1000 * float(np.median(whole)):.0f} ms: {100 * share:.0f} % of the run"
-        f"{located(place, '; samples are made at')}{located(looping, ' by a loop in the function at')}",
-        looping or place,
+        f"{located(place, '; samples are made at')}{located(looping, ' by a loop in the function at')}{located(reading, ' by reading at')}",
+        looping or reading or place,
         share=share,
         wait=middle,
     )
@@ -105,6 +111,15 @@ def _looping(record: Record, item: Place | None) -> Place | None:
             met.add(name)
             ahead.append(own[name])
     return None
+
+
+def _reading(record: Record, item: Place | None) -> Place | None:
+    """The line that reads a file for each sample, where the function that makes samples only does things once."""
+    source = source_at(record, item)
+    made = source.statement(item.line) if source is not None and item is not None else None
+    if source is None or not isinstance(made, Function) or _loops(made):
+        return None
+    return next((replace(source.place(c.lineno), guess=True) for c in source.calls(*READERS, within=made)), None)
 
 
 def _loops(function: ast.AST) -> bool:

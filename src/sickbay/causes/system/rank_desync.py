@@ -47,8 +47,10 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Apart, Rank, Ranks
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.bindings import argument, parameters
 from sickbay.script.distributed import after_model, holder, line_calling, model_line
-from sickbay.script.fixing import Source, mend, source_at
+from sickbay.script.fixing import Function, Source, mend, source_at
+from sickbay.script.guesses import guess
 from sickbay.signs import Signs
 
 SURE_STEPS = 2
@@ -122,9 +124,10 @@ def _link(record: Record, ranks: Ranks, apart: Apart) -> Iterator[Evidence]:
             f"{listed(apart.names)}: trained, and in no {fact.wrapper}, so that nothing exchanges the gradients", _made(record, apart.names[0])
         )
     elif fact.wrapper and fact.past and not fact.through:
+        place = _given_at(record, fact) or fact.past_at
         yield proof(
-            f"training calls the model inside {fact.wrapper}{located(fact.past_at)}, which exchanges gradients only for calls of its own ({fact.past} passes went past it)",
-            fact.past_at,
+            f"training calls the model inside {fact.wrapper}{located(place)}, which exchanges gradients only for calls of its own ({fact.past} passes went past it)",
+            place,
         )
     elif fact.wrapper and fact.unsynced and fact.unsynced >= MOSTLY * (fact.unsynced + fact.synced):
         place = line_calling(record, "no_sync")
@@ -215,13 +218,43 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     )
 
 
+@guess
+def _given_at(record: Record, fact: Rank) -> Place | None:
+    """`loss = step(net, batch)`, where the function that calls the model is given the one inside the wrapper."""
+    source = source_at(record, fact.past_at)
+    found = _handed_over(source, fact) if source is not None else None
+    return source.place(found.lineno) if source is not None and found is not None else None
+
+
+def _handed_over(source: Source, fact: Rank) -> ast.expr | None:
+    """The argument by which a function gets the model that it calls, if the script takes it out of the wrapper."""
+    line, wrapped = fact.past_at.line if fact.past_at is not None else None, _wrapped_name(source, fact)
+    for call in source.calls(line=line) if wrapped else ():
+        function = source.function(call)
+        if not isinstance(function, Function) or not isinstance(call.func, ast.Name) or call.func.id not in parameters(function):
+            continue
+        method = isinstance(source.parents.get(function), ast.ClassDef)
+        given = [argument(c, function, call.func.id, method) for c in source.calls(function.name)]
+        inside = [g[0] for g in given if g is not None and source.segment(g[0]) in _inner_names(source, wrapped)]
+        if inside:
+            return inside[0]
+    return None
+
+
+def _wrapped_name(source: Source, fact: Rank) -> str:
+    """What the script calls the wrapper."""
+    statement = source.statement(fact.wrapped_at.line) if fact.wrapped_at is not None else None
+    return source.segment(statement.targets[0]) if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else ""
+
+
 def _called_through(record: Record, fact: Rank) -> str:
     """The call of the model inside, made a call of what is wrapped."""
     source, made = source_at(record, fact.past_at), source_at(record, fact.wrapped_at)
     if source is None or made is None or fact.past_at is None or fact.wrapped_at is None:
         return ""
-    statement = made.statement(fact.wrapped_at.line)
-    name = made.segment(statement.targets[0]) if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else ""
+    name = _wrapped_name(made, fact)
+    if (handed := _handed_over(source, fact)) is not None:
+        return source.diff(source.replacing(handed, name))
     calls = [c for c in source.calls(line=fact.past_at.line) if source.segment(c.func) in _inner_names(source, name)]
     return source.diff(source.replacing(calls[0].func, name)) if name and len(calls) == 1 else ""
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from sickbay.observe.keys import row_keys, scattered, some_columns
+from sickbay.observe.keys import scattered, whole_row_keys
 from sickbay.observe.numbers import Array
 
 WIDTH = 256
@@ -67,7 +67,7 @@ def keys_of(tensors: list[torch.Tensor]) -> Array:
     total = np.zeros(len(tensors[0]), np.uint64)
     with np.errstate(over="ignore"):
         for i, x in enumerate(tensors):
-            total += scattered(row_keys(some_columns(x)) + np.uint64(i))
+            total += scattered(whole_row_keys(x) + np.uint64(i))
     return total
 
 

@@ -89,5 +89,5 @@ def _loss_call(name: str, args: Any, kwargs: Any, output: Any) -> LossCall | Non
         owner = frame.f_locals.get("self")
         if isinstance(owner, torch.nn.modules.loss._Loss):
             module = type(owner).__name__
-    options = {k: kwargs[k] for k in ("reduction", "label_smoothing", "ignore_index") if k in kwargs}
+    options = {k: kwargs[k] for k in ("reduction", "label_smoothing", "ignore_index", "weight", "pos_weight") if kwargs.get(k) is not None}
     return LossCall(name, tensors[0], tensors[1] if len(tensors) > 1 else None, options, output, output.requires_grad, None, module)

@@ -35,6 +35,8 @@ BOUNDS = {
 hardtanh or an LSTM with a projection may exceed these: what was seen to come out is compared too."""
 _FIXED = frozenset({"relu", "sigmoid", "tanh", "softplus", "softsign"})
 _INTEGERS = frozenset({"long", "to", "type", "int"})
+MOST_CLASSES = 256
+"""Whose weights are kept."""
 LOOKS = 8
 """Values are looked at on this many reads: batches differ, but not for ever."""
 
@@ -76,7 +78,18 @@ def _head(reading: Reading, call: LossCall, maker: int) -> facts.Head:
         target_is_learned=call.target is not None and all(_from_weights(reading, side) for side in (call.input, call.target)),
         shared_input=_shared(reading, node),
         weighted=any(s == shape for s in node.shapes[2:]),
+        weights=_weights(call, classes),
     )
+
+
+def _weights(call: LossCall, classes: int | None) -> tuple[float, ...]:
+    """Of each class, where the script gives them."""
+    positive, each = call.options.get("pos_weight"), call.options.get("weight")
+    if isinstance(positive, torch.Tensor) and positive.numel() == 1:
+        return 1.0, float(positive)
+    if classes is None or not isinstance(each, torch.Tensor) or each.numel() != classes or classes > MOST_CLASSES:
+        return ()
+    return tuple(each.flatten().tolist())
 
 
 def _raw(reading: Reading, node: Node | None) -> bool:
