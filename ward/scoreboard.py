@@ -145,7 +145,7 @@ class Exactness:
 def environment() -> dict[str, str]:
     found = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
     if paths := os.environ.get("PYTHONPATH"):  # scripts run elsewhere, where `src` would be nothing and another sickbay would be judged
-        found["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in paths.split(os.pathsep) if p)
+        found["PYTHONPATH"] = os.pathsep.join(str(Path(p).resolve()) for p in paths.split(os.pathsep) if p)
     return found
 
 
