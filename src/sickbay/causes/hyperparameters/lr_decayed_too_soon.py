@@ -8,7 +8,8 @@ start and less, and the loss stops where it happened to be.
 ## How we know
 
 The rate falls below a hundredth of its highest value in the first 40 % of the run and stays there, and the loss hardly falls afterwards:
-it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on. A rate of
+it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on, or it creeps down to
+the very end, many times slower than before (a loss below a tenth of its start only if the rate was gone in the first quarter). A rate of
 exactly zero for half of the run and longer needs no curve: those steps cannot change anything. Or a scheduler that waits for a plateau has no patience, cut the rate by the first noise
 between two evaluations while the loss was falling, and brought it to a thousandth before half of the run, where the loss has stood since.
 
