@@ -51,9 +51,7 @@ class Guard:
             if gradient.is_sparse:  # of the rows of an embedding that this batch used
                 gradient = gradient._values()
                 large = gradient.numel() > MOST_ELEMENTS
-            if not flat:  # a row of NaN is NaN in every column: of a large matrix the first one is enough
-                gradient = gradient.flatten(1).select(1, 0) if large else gradient.flatten()
-            if not math.isfinite(gradient.dot(gradient).item()):  # the cheapest call that passes NaN on
+            if not _square_is_finite(gradient, flat, large):
                 return True
         return False
 
@@ -64,11 +62,16 @@ class Guard:
             if parameter is None:
                 continue
             weight = parameter.detach()
-            if not flat:
-                weight = weight.flatten(1).select(1, 0) if large else weight.flatten()
-            if not math.isfinite(weight.dot(weight).item()) and not bool(torch.isfinite(weight).all()):
+            if not _square_is_finite(weight, flat, large) and not bool(torch.isfinite(weight).all()):
                 return True
         return False
+
+
+def _square_is_finite(values: torch.Tensor, flat: bool, large: bool) -> bool:
+    """By the cheapest call that passes NaN on. A row of NaN is NaN in every column: of a large matrix the first one is enough."""
+    if not flat:
+        values = values.flatten(1).select(1, 0) if large else values.flatten()
+    return math.isfinite(values.dot(values).item())
 
 
 def choose(uses: Mapping[int, int], steep: Iterable[Steep], entrances: Iterable[frozenset[int]], held: Iterable[torch.Tensor]) -> Guard:
