@@ -29,6 +29,20 @@ def test_copies_lie_beside_each_other_until_cleared() -> None:
     assert scratch.copy(torch.zeros(2)).data_ptr() == first.data_ptr()
 
 
+def test_the_copies_of_a_step_are_one_row_where_they_lie() -> None:
+    scratch = Scratch(8)
+    first = scratch.copy(torch.ones(2))
+    scratch.copy(torch.full((1, 2), 2.0))
+    row = scratch.row(4)
+    assert row is not None
+    assert row.tolist() == [1.0, 1.0, 2.0, 2.0]
+    assert row.data_ptr() == first.data_ptr(), "nothing is copied twice"
+    scratch.copy(torch.full((3,), 3.0))
+    scratch.copy(torch.full((3,), 4.0))
+    assert scratch.row(6) is None, "a part of it lies elsewhere"
+    assert row.tolist() == [1.0, 1.0, 2.0, 2.0], "and earlier rows wait until all are cleared"
+
+
 def test_other_precisions_keep_theirs() -> None:
     assert Scratch(8).copy(torch.ones(3, dtype=torch.float64)).dtype == torch.float64
 

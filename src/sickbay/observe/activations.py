@@ -74,11 +74,12 @@ class Look:
 
     __slots__ = ("histograms", "joined", "key", "step")
 
-    def __init__(self, step: int, taken: dict[str, tuple[str, torch.Tensor]], histograms: bool) -> None:
+    def __init__(self, step: int, taken: dict[str, tuple[str, torch.Tensor]], scratch: Scratch, histograms: bool) -> None:
         self.step = step
         self.key = tuple((name, kind, tuple(block.shape)) for name, (kind, block) in taken.items())
         """Name, operation and shape of each block."""
-        self.joined = join([block for _, block in taken.values()])
+        row = scratch.row(sum(math.prod(shape) for _, _, shape in self.key))
+        self.joined = row if row is not None else join([block for _, block in taken.values()])
         self.histograms = histograms
 
 
@@ -134,11 +135,10 @@ class ActivationWatch(Observer):
         if self.taken:
             session = self.session
             started = session.clock()
-            look = Look(session.step, self.taken, session.thorough)
+            look = Look(session.step, self.taken, self.scratch, session.thorough)
             self.waiting.append(look)
             session.waiting_bytes += look.joined.nbytes
             self.taken = {}
-            self.scratch.clear()
             self.last_layer = ""
             self.behind = {}
             session.sample_seconds += session.clock() - started
@@ -148,6 +148,8 @@ class ActivationWatch(Observer):
         for key, looks in groupby(self.waiting, key=lambda look: look.key):
             self._measure(key, list(looks))
         self.waiting = []
+        if not self.taken:
+            self.scratch.clear()
 
     def _measure(self, key: tuple[tuple[str, str, tuple[int, ...]], ...], looks: list[Look]) -> None:
         names = tuple(name for name, _, _ in key)

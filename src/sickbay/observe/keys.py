@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 
 from sickbay.observe.numbers import Array
+
+if TYPE_CHECKING:
+    from sickbay.observe.observer import ForwardCall
 
 COLUMNS = 96
 _FACTORS = np.random.default_rng(20261116).integers(1, 2**63, COLUMNS, dtype=np.uint64) | np.uint64(1)
@@ -14,6 +20,40 @@ SPARSE = 24
 MOST = 2**14
 """...of a long row (a picture that is mostly black) by so many, evenly spaced: these are gone through for each batch."""
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Rows:
+    """The rows of what a model is given. Several observers ask for them at the same call: each answer is worked out once."""
+
+    __slots__ = ("_columns", "_keys", "x")
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x = x
+        self._columns: Array | None = None
+        self._keys: Array | None = None
+
+    @property
+    def columns(self) -> Array:
+        if self._columns is None:
+            self._columns = some_columns(self.x)
+        return self._columns
+
+    @property
+    def keys(self) -> Array:
+        if self._keys is None:
+            self._keys = whole_row_keys(self.x, self.columns)
+        return self._keys
+
+
+def rows_given(call: ForwardCall) -> Rows | None:
+    """The rows of the first tensor that a model is given, if there are any and reading them waits for nothing. To be asked while the call begins: later
+    the script may have changed them."""
+    if call.rows is None:
+        x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
+        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel():
+            return None
+        call.rows = Rows(x)
+    return call.rows
 
 
 def some_columns(x: torch.Tensor) -> Array:
@@ -32,9 +72,11 @@ def whole_row_keys(x: torch.Tensor, columns: Array | None = None) -> Array:
     """A key for each row; `columns` are its `some_columns` where they are known already."""
     columns = some_columns(x) if columns is None else columns
     keys = row_keys(columns)
-    thin = np.flatnonzero(np.count_nonzero(columns, axis=1) < SPARSE) if len(x) and x[0].numel() > columns.shape[1] else ()
+    numbers, width = math.prod(x.shape[1:]), columns.shape[1]
+    if numbers <= width or np.count_nonzero(columns) > columns.size - (width - SPARSE):  # known whole; too few zeros for a thin row
+        return keys
+    thin = np.flatnonzero(np.count_nonzero(columns, axis=1) < SPARSE)
     if len(thin):
-        numbers = x[0].numel()
         rows = x.detach().reshape(len(x), numbers)[torch.from_numpy(thin).to(x.device), :: -(-numbers // MOST)]
         keys[thin] += _whole(rows.float() if rows.dtype == torch.bfloat16 else rows)
     return keys

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from sickbay.observe.keys import Rows
     from sickbay.observe.session import Session
 
 IGNORED = -100
@@ -115,6 +116,8 @@ class ForwardCall:
     grad: bool
     place_key: tuple[CodeType, int] | None
     seconds: float = 0.0
+    rows: Rows | None = None
+    """Of what it is given, once somebody has asked (see keys.py)."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.keys import whole_row_keys
+from sickbay.observe.keys import rows_given, whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import place_of
@@ -85,8 +85,8 @@ class PhaseWatch(Observer):
         step = self.session.step
         if not call.grad or not call.module.training or step == self.step or (step >= self.dense_until and not self.session.at_inputs):
             return
-        x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
-        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel() or x.requires_grad:
+        rows = rows_given(call)
+        if rows is None or rows.x.requires_grad:
             return
         self.step = step
         self._same_model(call.module)
@@ -94,7 +94,7 @@ class PhaseWatch(Observer):
         if self.looks and source != self.looks[-1].source:
             self._look_often()
         if len(self.looks) < MOST_LOOKS:
-            keys = whole_row_keys(x if self.rows < MOST_ROWS else x[:FEW_ROWS])
+            keys = rows.keys if self.rows < MOST_ROWS else whole_row_keys(rows.x[:FEW_ROWS])
             self.looks.append(Look(step, source, keys, self.session.epoch))
             self.rows += len(keys)
 

@@ -18,7 +18,7 @@ from sickbay.nouns import Place
 from sickbay.observe.batches import BatchWatch
 from sickbay.observe.features import Features
 from sickbay.observe.fillings import Filling, compared
-from sickbay.observe.keys import some_columns, whole_row_keys
+from sickbay.observe.keys import Rows, rows_given, whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
@@ -145,21 +145,21 @@ class SampleWatch(Observer):
         training = call.module.training and call.grad
         if (training and self.session.step >= EVERY_STEPS and not self.session.at_inputs) or (call.grad and not training):
             return
-        x = next((a for a in (*call.args, *call.kwargs.values()) if isinstance(a, torch.Tensor)), None)
-        if x is None or not x.is_cpu or x.layout != torch.strided or x.dim() < 2 or not x.numel():
+        rows = rows_given(call)
+        if rows is None:
             return
         book = self._book(call.module)
         if book is None:
             return
-        if x.requires_grad:
+        if rows.x.requires_grad:
             book.whole = book.whole and not training
             return
         if training:
             self.loader = None
             if book.rows < MOST_ROWS:
-                self._train(book, x)
+                self._train(book, rows)
         else:
-            self._evaluate(book, x, call)
+            self._evaluate(book, rows, call)
 
     def _book(self, module: torch.nn.Module) -> Book | None:
         book = self.books.get(id(module))
@@ -169,9 +169,9 @@ class SampleWatch(Observer):
             book = self.books[id(module)] = Book(module)
         return book
 
-    def _train(self, book: Book, x: torch.Tensor) -> None:
-        columns = some_columns(x)
-        book.train.append(whole_row_keys(x, columns))
+    def _train(self, book: Book, rows: Rows) -> None:
+        x, columns = rows.x, rows.columns
+        book.train.append(rows.keys)
         book.rows += len(columns)
         if not book.features.full and columns.dtype.kind in "fiu":
             book.features.add(columns)
@@ -181,7 +181,8 @@ class SampleWatch(Observer):
             book.filling.add(x)
             book.shape = tuple(x.shape[1:])
 
-    def _evaluate(self, book: Book, x: torch.Tensor, call: ForwardCall) -> None:
+    def _evaluate(self, book: Book, rows: Rows, call: ForwardCall) -> None:
+        x = rows.x
         caller = caller_of(3)
         key = (call.place_key, caller, self.loader)
         group = book.groups.get(key)
@@ -196,8 +197,8 @@ class SampleWatch(Observer):
         if group.passes > PASSES:
             group.look_again(x, begins, book.rows)
             return
-        columns = some_columns(x)
-        group.batches.append(whole_row_keys(x, columns))
+        columns = rows.columns
+        group.batches.append(rows.keys)
         group.indices.append(self._indices(len(columns)) if self.loader is not None else None)
         group.met.append(book.rows)
         group.rows += len(columns)

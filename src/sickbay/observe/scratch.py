@@ -32,11 +32,11 @@ def cleared(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class Scratch:
-    """Room for the copies of one step."""
+    """Room for the copies of several steps, end to end, until their arithmetic is done."""
 
     def __init__(self, room: int) -> None:
         self._room = pages(room)
-        self._used = 0
+        self._used = self._begun = 0
 
     def copy(self, view: torch.Tensor) -> torch.Tensor:
         """A contiguous copy: here while there is room and it lies in main memory, else wherever torch puts it."""
@@ -46,6 +46,11 @@ class Scratch:
         self._used = start + size
         return self._room[start : start + size].view(view.shape).copy_(view)
 
+    def row(self, numbers: int) -> torch.Tensor | None:
+        """The copies since the last row, so many numbers, end to end as they lie here; None if some lie elsewhere."""
+        begun, self._begun = self._begun, self._used
+        return self._room[begun : self._used] if self._used - begun == numbers else None
+
     def clear(self) -> None:
         """All copies have been used."""
-        self._used = 0
+        self._used = self._begun = 0
