@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 
-from sickbay.observe.probes.rerun import Compare, Keep, Rerun, Spot, along, confined, differing
+from sickbay.observe.probes.rerun import Compare, Keep, Rerun, Spot, along, change_of, confined
 
 FEWEST = 16
 """Values that must agree before "the target is the input, moved" is no coincidence (for two symbols, one in 65,000)."""
@@ -116,7 +116,7 @@ def knows_its_answer(rerun: Rerun, index: int, shift: Shift) -> Answer:
         after = _by_position(rerun.run(index, other), x, shift) if other is not None else None
         if other is None or after is None or s - shift.ahead < 0:
             return "unclear"
-        change = torch.where(differing(base, after), (after - base).abs().float(), torch.zeros_like(base, dtype=torch.float32))
+        change = change_of(base, after)
         by_position = change.movedim(1, 0).reshape(change.shape[1], -1).amax(dim=1)
         if float(by_position.max()) == 0:
             return "unclear"

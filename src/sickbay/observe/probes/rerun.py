@@ -236,15 +236,18 @@ def _results(output: Any) -> Iterator[torch.Tensor]:
             yield value
 
 
+def change_of(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
+    """By how much each number differs; 0 where that is only rounding. Worked out in place: logits of a language model may be the largest tensor of its run."""
+    change = torch.sub(after.float(), before.float()).abs_()
+    change.masked_fill_(~torch.isfinite(change), 0.0)
+    finite = before if bool(torch.isfinite(before).all()) else before[torch.isfinite(before)]
+    largest = torch.stack(torch.aminmax(finite.float())).abs().max() if finite.numel() else change.new_zeros(())
+    return change.masked_fill_(change <= torch.maximum(NOISE * largest, ECHO * change.max()), 0.0)
+
+
 def differing(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
     """Where two results differ by more than rounding."""
-    if not before.is_floating_point():
-        return before != after
-    change = (after.float() - before.float()).abs()
-    finite = torch.isfinite(change)
-    change = torch.where(finite, change, torch.zeros_like(change))
-    size = torch.where(torch.isfinite(before), before.float().abs(), torch.zeros_like(change)).max()
-    return change > torch.maximum(NOISE * size, ECHO * change.max())
+    return change_of(before, after) > 0 if before.is_floating_point() else before != after
 
 
 def confined(changed: torch.Tensor, count: int, allowed: Callable[[torch.Tensor], torch.Tensor]) -> bool:

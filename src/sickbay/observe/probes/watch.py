@@ -1,16 +1,16 @@
-"""When experiments are made: once per model, early, between its forward and backward pass, if they cost little."""
+"""When experiments are made: once per model, early, if they cost little; after the backward pass, when the memory of the forward pass is free again."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
-from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
+from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.places import expression, expression_of, here, place_of, user_frame
 from sickbay.observe.probes.future import Leak, Shift, knows_its_answer, shift_of
 from sickbay.observe.probes.growth import GrowthWatch
@@ -42,6 +42,16 @@ _BUILT_WRONG = (torch.nn.RNNBase, torch.nn.modules.conv._ConvNd)
 """Layers whose mistake stands where they are made (batch_first, bidirectional, padding), not where they are called."""
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What an experiment needs of a loss that was called: not its input, which would keep the forward pass in memory."""
+
+    target: torch.Tensor
+    ignored: int
+    place: Place | None
+    call: str
+
+
 class ProbeWatch(Observer):
     """Decides, gathers what an experiment needs within one step, and keeps the answers."""
 
@@ -59,7 +69,7 @@ class ProbeWatch(Observer):
         self.wanted = False
         """In this step an experiment may be made."""
         self.forwards: list[ForwardCall] = []
-        self.losses: list[tuple[LossCall, Place | None, str]] = []
+        self.losses: list[Loss] = []
         self.mixing: list[facts.BatchMixing] = []
         self.leaks: list[facts.FutureLeak] = []
         self.samples_tested = self.future_tested = False
@@ -107,9 +117,10 @@ class ProbeWatch(Observer):
             self.forwards = [*self.forwards[-3:], call]
 
     def loss_called(self, call: LossCall | None) -> None:
-        if self.wanted and call is not None and call.grad:
+        if self.wanted and call is not None and call.grad and call.target is not None:
             frame = user_frame()
-            self.losses = [*self.losses[-3:], (call, here(), expression(frame) if frame is not None else "")]
+            loss = Loss(call.target.detach(), call.ignored, here(), expression(frame) if frame is not None else "")
+            self.losses = [*self.losses[-3:], loss]
 
     def _open(self, call: ForwardCall) -> bool:
         """This model has not given a clear answer yet, and its next attempt is due."""
@@ -133,7 +144,7 @@ class ProbeWatch(Observer):
     def woke(self) -> None:
         self._forget()
 
-    def _forget(self) -> tuple[list[ForwardCall], list[tuple[LossCall, Place | None, str]]]:
+    def _forget(self) -> tuple[list[ForwardCall], list[Loss]]:
         """Let go of what was gathered in this step."""
         gathered = self.forwards, self.losses
         self.forwards, self.losses, self.wanted = [], [], False
@@ -141,7 +152,7 @@ class ProbeWatch(Observer):
 
     # -- experimenting ------------------------------------------------------------------------------------------
 
-    def backward_begins(self, _: torch.Tensor, site: Site) -> None:
+    def backward_ends(self, *_: Any) -> None:
         forwards, losses = self._forget()
         if not forwards or inside_transform():
             return
@@ -155,7 +166,9 @@ class ProbeWatch(Observer):
         self.session.structure_seconds += took
         self.over = len(self.tries) >= MOST_MODELS and min(self.tries.values()) >= len(ATTEMPTS)
 
-    def _try(self, call: ForwardCall, losses: list[tuple[LossCall, Place | None, str]]) -> None:
+    gradients_given = backward_ends  # by torch.autograd.grad
+
+    def _try(self, call: ForwardCall, losses: list[Loss]) -> None:
         try:
             with untouched() as rewind:
                 rerun = Rerun(call.module, call.args, call.kwargs, rewind)
@@ -167,13 +180,13 @@ class ProbeWatch(Observer):
             # another attempt would end the same way.
             self.tries[id(call.module)] = len(ATTEMPTS)
 
-    def _experiment(self, call: ForwardCall, rerun: Rerun, losses: list[tuple[LossCall, Place | None, str]]) -> bool:
+    def _experiment(self, call: ForwardCall, rerun: Rerun, losses: list[Loss]) -> bool:
         shifted = _shifted(rerun.inputs, losses)
         future = self._future(call, rerun, *shifted) if shifted is not None else None
         samples = self._samples(call, rerun, shifted[1:3] if shifted is not None else None)
         return future is not False and samples is not False
 
-    def _future(self, call: ForwardCall, rerun: Rerun, loss: tuple[LossCall, Place | None, str], index: int, shift: Shift) -> bool:
+    def _future(self, call: ForwardCall, rerun: Rerun, loss: Loss, index: int, shift: Shift) -> bool:
         answer = knows_its_answer(rerun, index, shift)
         self.future_tested |= answer != "unclear"
         if isinstance(answer, Leak):
@@ -184,8 +197,8 @@ class ProbeWatch(Observer):
                 ahead=shift.ahead,
                 effect=answer.effect,
                 earlier=answer.earlier,
-                loss_at=loss[1],
-                loss_call=loss[2],
+                loss_at=loss.place,
+                loss_call=loss.call,
                 compared=shift.compared,
             )
             self.leaks.append(replace(leak, **self._spot(answer.spot, _BUILT_WRONG)) if answer.spot is not None else leak)
@@ -263,16 +276,10 @@ def _leaf(module: torch.nn.Module | None) -> bool:
     return module is not None and next(module.children(), None) is None
 
 
-def _shifted(
-    inputs: list[torch.Tensor], losses: list[tuple[LossCall, Place | None, str]]
-) -> tuple[tuple[LossCall, Place | None, str], int, Shift] | None:
+def _shifted(inputs: list[torch.Tensor], losses: list[Loss]) -> tuple[Loss, int, Shift] | None:
     """The loss whose targets are an input of the model, or its future."""
     for loss in reversed(losses):
-        target = loss[0].target
-        if target is None:
-            continue
-        ignored = loss[0].options.get("ignore_index", -100)
         for i, x in enumerate(inputs):
-            if (shift := shift_of(x, target.detach(), ignored)) is not None:
+            if (shift := shift_of(x, loss.target, loss.ignored)) is not None:
                 return loss, i, shift
     return None
