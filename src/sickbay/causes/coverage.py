@@ -24,6 +24,9 @@ def _limits(record: Record) -> Iterator[NotChecked]:
 
 def _unseen(record: Record) -> Iterator[NotChecked]:
     facts = record.facts
+    if facts.log is None and not facts.run.steps and not facts.run.backwards:
+        yield NotChecked("everything that training shows", "no training step was taken")
+        return
     if not any(len(s) for s in record.series_like("loss/eval")):
         right = validation_accuracy(record)
         only = f", only how many answers are right (validation accuracy {told(right)})" if right is not None else ""

@@ -129,6 +129,8 @@ def _after_run(diagnosis: Diagnosis, run: RunView, again: str) -> tuple[tuple[st
         if curable and not diagnosis.trials and run.folder:
             return ((f"sickbay try {run.name}", "runs the unmodified script again with its cure, and compares"), explain)
         return (explain,)
+    if diagnosis.verdict == "undecided" and again and not diagnosis.run.steps:
+        return ((f"sickbay run {again}", "once it gets as far as training"),)
     if diagnosis.verdict == "undecided" and again:
         return ((f"sickbay checklist {again}", "tries the five usual things"),)
     if run.report and again:
