@@ -37,6 +37,8 @@ OF_TRAINING = 0.25
 UNBROKEN = 0.8
 FAR_RISE = 0.5
 """By half and more, to twice the training loss and more: then training need not fall on, as long as it does not rise by a quarter as much itself."""
+STEADY_RISE, A_LITTLE = 0.25, 0.02
+"""By a quarter and more, over eight evaluations without much back and forth: then it is enough that training ends 2 % lower than it was (a loss may have a floor far above zero)."""
 FAIR_RISE = 0.08
 """Of a twelfth, over eight evaluations and more, it may go back and forth as much as a large one."""
 FEWEST = 4
@@ -63,10 +65,15 @@ def val_rising(record: Record) -> Iterator[Sign]:
         lasting = len(values) - 1 - turn >= max(min(3, len(values) // 2 + 1) if few else 3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         apart = logged and rise > FAR_RISE * best and train_to < BELOW * last and train_to - train_from < OF_TRAINING * rise
+        apart = apart or (logged and rise > STEADY_RISE * best and train_to < (1 - A_LITTLE) * train_from and _unbroken(c.validation.values[turn:]))
         if substantial and lasting and (apart or _falls_on(c, turn, train_from, train_to, logged=logged)):
             yield _sign(c, turn, best, last, won, (train_from, train_to))
         elif (small := _small_rise(c, logged=logged)) is not None and (logged or _by_heart(c)):
             yield small
+
+
+def _unbroken(since: np.ndarray) -> bool:
+    return len(since) >= LONG and _rank_correlation(since) > UNBROKEN
 
 
 def _falls_on(c: Comparison, turn: int, before: float, after: float, *, logged: bool) -> bool:

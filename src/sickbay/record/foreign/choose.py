@@ -120,9 +120,11 @@ def _told(sheet: Sheet, name: str) -> Meaning:
 def _metric_phase(sheet: Sheet, name: str) -> Phase:
     """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss. Where both losses
     say whose they are and it does not, it is validation's (fastai)."""
+    losses = {n: meaning(n).phase for n in sheet.columns if _is_loss(meaning(n))}
+    if losses and set(losses.values()) == {"eval"} and not any(meaning(other).phase == "train" for other in sheet.columns):
+        return "eval"  # the table of a test: all that is in it was measured there
     if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
         return "train"
-    losses = {n: meaning(n).phase for n in sheet.columns if _is_loss(meaning(n))}
     if {"train", "eval"} == set(losses.values()):
         return "eval"
     beside = next((sheet.columns[n] for n, phase in losses.items() if phase != "eval"), None)

@@ -83,6 +83,8 @@ class Sheet:
     """"train" or "eval" for columns whose own name does not say it, as far as the format does."""
     notes: dict[str, None] = field(default_factory=dict)
     """Sentences about what was odd, each once, in order."""
+    begins: list[int] = field(default_factory=list)
+    """Rows before which the names of the columns stood once more: where nothing is numbered, a run begins there."""
     count: int = 0
     """Number of rows."""
     cells: int = 0
