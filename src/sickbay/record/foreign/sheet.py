@@ -83,14 +83,14 @@ class Sheet:
     """"train" or "eval" for columns whose own name does not say it, as far as the format does."""
     notes: dict[str, None] = field(default_factory=dict)
     """Sentences about what was odd, each once, in order."""
-    begins: list[int] = field(default_factory=list)
-    """Rows before which the names of the columns stood once more: where nothing is numbered, a run begins there."""
     count: int = 0
     """Number of rows."""
     cells: int = 0
     thinned: bool = False
     called: dict[str, str] = field(default_factory=dict)
     """What a column was called in the log, where it was given a name that says what its numbers are."""
+    begins: list[int] = field(default_factory=list)
+    """Rows before which the names of the columns stood once more: where nothing is numbered, a run begins there."""
 
     def row(self, cells: Mapping[str, float]) -> None:
         """Add one row."""

@@ -218,7 +218,11 @@ class Reader:
         cells = [c.strip() for c in row]
         return len(cells) >= 2 and (
             tuple(cells) == self.names
-            or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and (len(set(cells) & set(self.names)) >= 2 or self._of_a_curve(cells)))
+            or (
+                cells[0] != ""
+                and _is_header(cells, self.separator.join(cells))
+                and (len(set(cells) & set(self.names)) >= 2 or self._of_a_curve(cells))
+            )
         )
 
     def _of_a_curve(self, cells: list[str]) -> bool:
