@@ -51,6 +51,11 @@ KEPT_ABOVE = 0.4
 BY_HEART, KEPT = 0.1, 0.5
 
 
+# Of a few noisy evaluations, in a log that tells accuracies too: from the best of them on validation loss rises by a twentieth, its accuracy falls by two points in
+# a hundred, and training falls by a quarter to below two thirds of it. Each alone is within the noise of a small set; all three of them are not.
+FALLS_BY, QUARTER, TWO_THIRDS = 0.02, 0.75, 2 / 3
+
+
 @sign("val-rising")
 def val_rising(record: Record) -> Iterator[Sign]:
     logged = record.facts.log is not None
@@ -70,6 +75,24 @@ def val_rising(record: Record) -> Iterator[Sign]:
             yield _sign(c, turn, best, last, won, (train_from, train_to))
         elif (small := _small_rise(c, logged=logged)) is not None and (logged or _by_heart(c)):
             yield small
+        elif logged and (both := _both_worse(record, c)) is not None:
+            yield both
+
+
+def _both_worse(record: Record, c: Comparison) -> Sign | None:
+    """Validation whose loss rises and whose accuracy falls from the best evaluation on, while training goes on falling."""
+    right, values = record.series("accuracy/eval"), c.validation.values
+    turn = int(np.argmin(values))
+    best, last = float(values[turn]), float(np.median(values[-2:]))
+    train = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
+    if len(right) != len(values) or len(values) - 1 - turn < max(2, LASTING * len(values)) or last - best < SMALL_RISE * best or c.shift:
+        return None
+    whole = 100.0 if float(np.nanmax(right.values)) > 1 else 1.0
+    worse = float(right.values[turn]) - float(np.median(right.values[-2:])) > FALLS_BY * whole
+    if not worse or train[1] > QUARTER * train[0] or train[1] > TWO_THIRDS * last:
+        return None
+    found = _sign(c, turn, best, last, c.begin - best, train)
+    return replace(found, numbers={**found.numbers, "steady": 1.0})
 
 
 def _unbroken(since: np.ndarray) -> bool:
