@@ -306,3 +306,11 @@ def test_tests_of_one_state_are_no_curve(tmp_path: Path) -> None:
     path = tmp_path / "metrics.csv"
     path.write_text("epoch,step,test_acc,test_loss\n0,0,0.63,8.1\n0,0,0.69,1.5\n0,0,0.44,3.1\n0,0,0.45,0.9\n")
     assert diagnose(read_logs([path])[0]).shapes[0] == "too-short"
+
+
+def test_many_noisy_values_without_any_descent(tmp_path: Path) -> None:
+    """A third of the level is noise, so that a descent of 15 % could hide in it: in 120 values the eye would see it."""
+    noisy = 3.9 + 1.3 * np.random.default_rng(7).permutation(np.linspace(-1.7, 1.7, 120))
+    assert judged(tmp_path, train_loss=noisy).shapes[0] == "flat-not-learning"
+    assert judged(tmp_path, train_loss=noisy * np.linspace(1.3, 0.7, 120)).shapes[0] != "flat-not-learning"
+    assert judged(tmp_path, train_loss=noisy[:30]).shapes[0] != "flat-not-learning"
