@@ -314,3 +314,14 @@ def test_many_noisy_values_without_any_descent(tmp_path: Path) -> None:
     assert judged(tmp_path, train_loss=noisy).shapes[0] == "flat-not-learning"
     assert judged(tmp_path, train_loss=noisy * np.linspace(1.3, 0.7, 120)).shapes[0] != "flat-not-learning"
     assert judged(tmp_path, train_loss=noisy[:30]).shapes[0] != "flat-not-learning"
+
+
+@pytest.mark.parametrize(("hard", "shape"), [(1.5, "spikes"), (0.001, "overfitting")])
+def test_a_bad_batch_in_each_epoch_counts_in_the_mean(hard: float, shape: str, tmp_path: Path) -> None:
+    """Seven of eight batches are far below validation; with the eighth the mean over an epoch is not."""
+    loss = 0.001 + 0.3 * np.exp(-np.arange(64) / 4) + 1e-5 * RNG.standard_normal(64)
+    loss[8::8] = hard
+    path = tmp_path / "metrics.csv"
+    rows = "".join(f"{i // 8},{i},{v},\n" + (f"{i // 8},{i},,{0.0467 + 1e-4 * (i // 8)}\n" if i % 8 == 7 else "") for i, v in enumerate(loss))
+    path.write_text("epoch,step,train_loss,val_loss\n" + rows)
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape
