@@ -7,7 +7,7 @@ import numpy as np
 from sickbay.causes.accuracies import validation_accuracy
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
-from sickbay.causes.shapes import begun_before, first_sign, turned_alone
+from sickbay.causes.shapes import begun_before, first_sign, turned_alone, without_bound
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -86,6 +86,11 @@ def of_curves(record: Record, signs: Signs) -> str:
         return (
             f"validation loss rises from {turned.values[best]:.4g} at step {turned.steps[best]} to {turned.values[-1]:.4g}, as it does when a model overfits; "
             "the log has no training loss beside it, which would tell that from divergence"
+        )
+    if sign is None and without_bound(record):
+        return (
+            "the loss runs away below zero, faster and faster: nothing bounds it; a cross-entropy does that with targets that are no probabilities "
+            "(outside 0 to 1) or on outputs that are none, and so does a likelihood whose spread goes to zero"
         )
     if sign is None:
         return "the curves look odd, and they do not say why"

@@ -2,7 +2,7 @@
 
 | shape | what says it | verdict |
 |---|---|---|
-| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss` | sick (`lr-too-high`) if growth was seen, else undecided |
+| `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss`; a loss that runs away below zero | sick (`lr-too-high`) if growth was seen, else undecided |
 | `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
 | `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
 | `flat-not-learning` | signs `flat-loss` (of validation where a log has nothing else), `chance-level` | undecided: a curve does not say why |
@@ -37,8 +37,12 @@ HANDFUL, LOWER = 8, 0.03
 FEWEST_OF_TWO_HALVES = 4
 AS_FAST = 0.8
 """A curve that levels off falls by half as much in its second half, or less; a straight line by as much."""
+AT_ONCE = 2.0
+"""Times what the line of the first half falls: so much more is won where most of it is won at the very beginning."""
 LATE = 3
 """Epochs, and times those between two values: a log that is written every few epochs begins late too."""
+AWAY, FASTER = 100.0, 0.9
+"""Times the first value, nine of ten values lower than the one before."""
 REMAINS = 0.3
 RATE_KEPT = 0.1
 """A schedule that has come down to a tenth was meant to end there."""
@@ -78,6 +82,8 @@ def begun_before(record: Record) -> bool:
 
 
 def _without_signs(record: Record) -> str:
+    if without_bound(record):
+        return "diverged-nan"
     if not _falls(record):
         return "overfitting" if turned_alone(record) else "unclear"
     if _hardly_moved(record):
@@ -102,7 +108,9 @@ def _as_fast_as_ever(c: Curve) -> bool:
         half = min(max(half, 1), len(c) - 2)
         return _pace(c, half, -1) > AS_FAST * _pace(c, 0, half) > 0 and bool(np.all(np.diff(c.values[half:]) < 0))
     (first, _), (second, error) = drift(c.values[:half], c.noise), drift(c.values[half:], c.noise)
-    return second > AS_FAST * first > 0 and second > 4 * error
+    begun, middle = float(np.mean(c.values[: max(3, len(c) // 20)])), float(np.median(c.values[half - HANDFUL // 2 :][:HANDFUL]))
+    at_once = begun - middle > AT_ONCE * first  # a line through medians does not see what the first values alone win
+    return not at_once and second > AS_FAST * first > 0 and second > 4 * error
 
 
 def _pace(c: Curve, a: int, b: int) -> float:
@@ -118,6 +126,21 @@ def told(signs: Signs) -> tuple[Sign, ...]:
 def first_sign(signs: Signs) -> Sign | None:
     """The sign behind the first shape, if it is a sign that says it."""
     return next((s for name in BY_SIGN for s in signs.named(name)), None)
+
+
+def without_bound(record: Record) -> bool:
+    """A log whose training loss is below zero from its first value on, grows a hundredfold away from it, and does so faster and faster: what is
+    bounded (a likelihood, a similarity, decibels) slows down. It is what a cross-entropy does with targets that are no probabilities."""
+    if adversarial(record) or len(record.series("reward")):
+        return False
+    found = [c for c, _ in training_losses(record)][:1]
+    return any(len(c) >= 2 * HANDFUL and c.nonfinite == 0 and _runs_away(c.values) for c in found)
+
+
+def _runs_away(values: np.ndarray) -> bool:
+    half = len(values) // 2
+    below = float(np.max(values)) < 0 and float(values[-1]) < AWAY * float(values[0])
+    return below and float(values[half] - values[-1]) > float(values[0] - values[half]) and bool(np.mean(np.diff(values) < 0) > FASTER)
 
 
 def _falls(record: Record) -> bool:
@@ -163,6 +186,10 @@ def _alone(record: Record) -> list[Curve]:
 
 
 def _points(record: Record) -> int:
+    epochs, log = record.series("epoch").values, record.facts.log
+    tested = not any(len(s) for s in record.series_like("loss/train")) and log is not None and log.axis == "row"
+    if tested and len(epochs) > 1 and float(np.ptp(epochs)) == 0.0:
+        return 1  # tests of one state, or of several models: no curve
     return max(
         (len(record.series(name)) for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "reward")), default=0
     )

@@ -11,7 +11,7 @@ from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, Level, drift, end, fell, level, noise, start, trend_share
 from sickbay.signs.losses import alone, enough, judged_losses
 from sickbay.signs.registry import share, sign
-from sickbay.signs.validation import validation_falls
+from sickbay.signs.validation import comparisons, validation_falls
 
 MINIMUM_STEPS = 100
 ENOUGH = 12
@@ -32,12 +32,15 @@ STILL_WON = 0.01
 # all others by a twentieth, and these fall by less than 2 % along their line (5 % with what their noise leaves room for).
 HANDFUL, HARDLY = 5, 0.9
 CLEAR = 0.05
+# Six to eleven values, of which those from the third on lie within 2 %, at any level that is not low, while validation has moved by less than 5 % since its
+# first evaluation: what two epochs won was all.
+BOTH_STAND, SETTLED, EVALUATION_STANDS = 6, 2, 0.05
 
 
 @sign("early-plateau")
 def early_plateau(record: Record) -> Iterator[Sign]:
     for c in [*(c for c, _ in judged_losses(record)), *alone(record)]:
-        at_once = _stood_at_once(record, c)
+        at_once = _stood_at_once(record, c) or _both_stand(record, c)
         if not at_once and not _stands(record, c):
             continue
         # A training loss that is noisy seems to stand long before it does: validation that still falls shows it.
@@ -73,6 +76,15 @@ def _stood_at_once(record: Record, c: Curve) -> bool:
     down, error = drift(later, noise(later))
     stands = abs(down) < STANDS_WITHIN * level_then and abs(down) + 2 * error < ROOM * level_then
     return HIGH * first < level_then and float(np.max(rest)) < (1 - CLEAR) * first and stands
+
+
+def _both_stand(record: Record, c: Curve) -> bool:
+    if record.facts.log is None or not BOTH_STAND <= len(c) < ENOUGH or c.nonfinite:
+        return False
+    first, rest = float(c.values[0]), c.values[SETTLED:]
+    stands = float(np.ptp(rest)) < STANDS_WITHIN * float(np.min(rest)) and LOW * first < float(np.max(rest)) < (1 - CLEAR) * first
+    beside = [pair.validation.values for pair in comparisons(record)]
+    return stands and any(len(v) >= BOTH_STAND for v in beside) and all(float(np.ptp(v)) < EVALUATION_STANDS * float(np.min(v)) for v in beside)
 
 
 def _middle(c: Curve) -> Level:

@@ -27,6 +27,8 @@ MUCH = 0.4
 """...or it falls, if less surely, and the noise leaves room for two fifths."""
 ROOM = 0.15
 """Where the noise is so great that a descent of 15 % could hide in it, nothing shows that there is none."""
+MANY = 60
+"""...unless there are so many values: where their line does not fall by half a standard error even, the eye sees no descent in them either."""
 RISE = 1.5
 """Above this times its start it is not flat: `diverging-loss` looks at that."""
 
@@ -87,7 +89,7 @@ def _fell(record: Record, c: Curve) -> bool:
     if record.facts.log is None:  # single samples differ so much that only the line through all of them shows a descent
         return down > CLEARLY * level and (down > LINE * error or (down > 2 * error and down + 2 * error > MUCH * level))
     slopes = down > LINE * error and down > WON * level
-    hidden = down > 0 and down + 2 * error > ROOM * level
+    hidden = down > (error / 2 if len(c) >= MANY else 0) and down + 2 * error > ROOM * level
     return slopes or hidden or fell(c, share=WON, errors=8.0) or validation_falls(record, 0.0, WON)
 
 

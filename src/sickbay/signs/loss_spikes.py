@@ -25,6 +25,8 @@ PART = 6
 DEVIATIONS = 12.0
 RARE, SEVERAL = 0.03, 5
 """Many, and more than one value in thirty: that is how this loss is distributed (most samples solved, some hard ones), and no jump."""
+APART, HIGH = 4, 10.0
+"""...unless they come at one and the same distance, with four values between them or more, to ten times the usual level: chance does not do that."""
 TIMES = 3.0
 NEAR = 5
 """Steps before and after a jump that show how it was usual, and whether it lasts."""
@@ -80,10 +82,16 @@ def isolated(c: Curve, *, logged: bool = False) -> NDArray[np.intp]:
     """Where the loss jumps and is back within the next steps: positions in the curve. A lasting rise is divergence, not a spike."""
     starts, usual = _jumps(c, logged)
     after = 2 if logged else 5
-    if logged and len(starts) > max(SEVERAL, RARE * len(c)):
+    if logged and len(starts) > max(SEVERAL, RARE * len(c)) and not _regular(c, starts, usual):
         return np.empty(0, np.intp)
     back = [i for i in starts if i + after < len(c) and np.min(c.values[i + 1 : i + 6]) < TIMES * usual[i]]
     return np.array(back, dtype=np.intp)
+
+
+def _regular(c: Curve, starts: NDArray[np.intp], usual: NDArray[np.float64]) -> bool:
+    """Whether many jumps lie equally far apart and are high, all of them: at the same place of every epoch."""
+    apart = np.diff(starts)
+    return bool(np.all(apart == apart[0]) and apart[0] >= APART and np.all(c.values[starts] > HIGH * usual[starts]))
 
 
 def jumps(c: Curve) -> NDArray[np.intp]:

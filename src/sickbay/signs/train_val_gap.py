@@ -27,6 +27,13 @@ def _left_behind(c: Comparison, train: float) -> bool:
     return stood and train < FELL * float(np.median(c.train_level[1:4]))
 
 
+def _mean_since(c: Comparison, evaluations: int) -> float:
+    """Of training loss since so many evaluations before the last: validation loss is a mean, and a few bad batches in each epoch count in it as well."""
+    begin = c.validation.steps[-evaluations - 1] if len(c.validation) > evaluations else -1
+    values = c.train.values[c.train.steps > begin]
+    return float(np.mean(values)) if len(values) else 0.0
+
+
 def _late_fall(values: np.ndarray) -> float:
     """How much the second half of the evaluations improved, as a share of the level in the middle."""
     third = max(1, len(values) // 6)
@@ -48,6 +55,7 @@ def train_val_gap(record: Record) -> Iterator[Sign]:
             and validation > (STOOD_TIMES if stood else TIMES) * train
             and gap > MATTERS * c.begin
             and gap > first + 3 * c.validation.noise
+            and not (record.facts.log is not None and _mean_since(c, tail) > validation)
         ):
             yield Sign(
                 name="train-val-gap",

@@ -37,6 +37,8 @@ OF_TRAINING = 0.25
 UNBROKEN = 0.8
 FAR_RISE = 0.5
 """By half and more, to twice the training loss and more: then training need not fall on, as long as it does not rise by a quarter as much itself."""
+STEADY_RISE, A_LITTLE = 0.25, 0.02
+"""By a quarter and more, over eight evaluations without much back and forth: then it is enough that training ends 2 % lower than it was (a loss may have a floor far above zero)."""
 FAIR_RISE = 0.08
 """Of a twelfth, over eight evaluations and more, it may go back and forth as much as a large one."""
 FEWEST = 4
@@ -47,6 +49,11 @@ KEPT_ABOVE = 0.4
 """In 45,000 simulated logs of 6 to 40 evaluations with noise of a tenth to a half of their level, fewer than 2 in 1,000 of those that fall look so, and 4 in 100 of those that stand."""
 # ...as it is in a run that was watched, where the training samples are known by heart.
 BY_HEART, KEPT = 0.1, 0.5
+
+
+# Of a few noisy evaluations, in a log that tells accuracies too: from the best of them on validation loss rises by a twentieth, its accuracy falls by two points in
+# a hundred, and training falls by a quarter to below two thirds of it. Each alone is within the noise of a small set; all three of them are not.
+FALLS_BY, QUARTER, TWO_THIRDS = 0.02, 0.75, 2 / 3
 
 
 @sign("val-rising")
@@ -63,10 +70,33 @@ def val_rising(record: Record) -> Iterator[Sign]:
         lasting = len(values) - 1 - turn >= max(min(3, len(values) // 2 + 1) if few else 3, LASTING * len(values))
         train_from, train_to = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
         apart = logged and rise > FAR_RISE * best and train_to < BELOW * last and train_to - train_from < OF_TRAINING * rise
+        apart = apart or (logged and rise > STEADY_RISE * best and train_to < (1 - A_LITTLE) * train_from and _unbroken(c.validation.values[turn:]))
         if substantial and lasting and (apart or _falls_on(c, turn, train_from, train_to, logged=logged)):
             yield _sign(c, turn, best, last, won, (train_from, train_to))
         elif (small := _small_rise(c, logged=logged)) is not None and (logged or _by_heart(c)):
             yield small
+        elif logged and (both := _both_worse(record, c)) is not None:
+            yield both
+
+
+def _both_worse(record: Record, c: Comparison) -> Sign | None:
+    """Validation whose loss rises and whose accuracy falls from the best evaluation on, while training goes on falling."""
+    right, values = record.series("accuracy/eval"), c.validation.values
+    turn = int(np.argmin(values))
+    best, last = float(values[turn]), float(np.median(values[-2:]))
+    train = float(c.train_level[turn]), float(np.median(c.train_level[-2:]))
+    if len(right) != len(values) or len(values) - 1 - turn < max(2, LASTING * len(values)) or last - best < SMALL_RISE * best or c.shift:
+        return None
+    whole = 100.0 if float(np.nanmax(right.values)) > 1 else 1.0
+    worse = float(right.values[turn]) - float(np.median(right.values[-2:])) > FALLS_BY * whole
+    if not worse or train[1] > QUARTER * train[0] or train[1] > TWO_THIRDS * last:
+        return None
+    found = _sign(c, turn, best, last, c.begin - best, train)
+    return replace(found, numbers={**found.numbers, "steady": 1.0})
+
+
+def _unbroken(since: np.ndarray) -> bool:
+    return len(since) >= LONG and _rank_correlation(since) > UNBROKEN
 
 
 def _falls_on(c: Comparison, turn: int, before: float, after: float, *, logged: bool) -> bool:

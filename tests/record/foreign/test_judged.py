@@ -61,6 +61,12 @@ SHORT = {
     "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
     "five that stand from the second on": ([1.096, 1.051, 1.048, 1.046, 1.045], [np.nan] * 5, "plateau"),
     "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
+    "six of which all but two stand, as validation does": ([82.5, 37.9, 34.70, 34.71, 34.92, 34.70], [36.8, 35.7, 36.4, 36.2, 36.2, 35.9], "plateau"),
+    "six of which all but two stand, while validation has fallen": (
+        [82.5, 37.9, 34.70, 34.71, 34.92, 34.70],
+        [52.1, 40.3, 36.4, 36.2, 36.2, 35.9],
+        "healthy",
+    ),
     "three that have hardly moved": ([10.26, 10.23, 10.21], [np.nan] * 3, "too-short"),
     "five that end higher": ([1.0, 1.1, 1.2, 1.15, 1.25], [np.nan] * 5, "too-short"),
     "a few that wander while validation falls": ([0.51, 0.52, 0.54, 0.56, 0.47, 0.53], [0.543, 0.536, 0.529, 0.519, 0.512, 0.506], "healthy"),
@@ -256,3 +262,66 @@ def test_an_accuracy_that_was_never_a_number_says_nothing(tmp_path: Path) -> Non
     path = tmp_path / "log.csv"
     path.write_text(table(["epoch", "loss", "val_acc"], [[i, 0.0 if i > 8 else 1.0 - i / 20, "nan"] for i in range(14)]))
     assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"
+
+
+@pytest.mark.parametrize(("end", "shape"), [(2.457, "overfitting"), (2.64, "plateau")])
+def test_validation_that_rises_far_beside_a_loss_with_a_floor(end: float, shape: str, tmp_path: Path) -> None:
+    """Training wins 7 % after the turn, nearly all of it at once; or nothing."""
+    train = [6.16, 2.81, 2.65, end + 0.05, end + 0.02, *np.full(45, end)]
+    diagnosis = judged(tmp_path, train_loss=train, val_loss=[2.63, 2.53, 2.48, *(np.linspace(2.5, 3.6, 47) + 0.02 * RNG.standard_normal(47))])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("accuracy", "shape"), [(0.4, "overfitting"), (0.55, "healthy")])
+def test_a_few_evaluations_of_which_loss_and_accuracy_get_worse(accuracy: float, shape: str, tmp_path: Path) -> None:
+    train, val = [1.44, 1.16, 0.80, 0.63, 0.57, 0.47, 0.38], [1.54, 0.81, 0.707, 0.697, 0.750, 0.730, 0.769]
+    diagnosis = judged(tmp_path, loss=train, val_loss=val, val_accuracy=[0.5, 0.5, 0.5, 0.55, 0.55, accuracy, accuracy])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+def test_a_loss_that_won_most_at_the_very_beginning_was_not_cut_short(tmp_path: Path) -> None:
+    wobble = 0.008 * RNG.standard_normal(90)
+    line = np.linspace(0.55, 0.43, 90) + wobble
+    assert judged(tmp_path, train_loss=line).shapes[0] == "underfitting-short-training"
+    line[:2] = 1.3, 0.62
+    assert judged(tmp_path, train_loss=line).shapes[0] != "underfitting-short-training"
+
+
+def test_a_loss_that_runs_away_below_zero_is_not_healthy(tmp_path: Path) -> None:
+    away = -3e4 * (1 + np.arange(40.0)) ** 2
+    diagnosis = judged(tmp_path, loss=away, val_loss=2 * away)
+    assert diagnosis.shapes[0] == "diverged-nan" and diagnosis.verdict != "healthy" and "runs away" in diagnosis.reason
+    assert judged(tmp_path, loss=-900 + 895 * np.exp(-np.arange(40) / 8)).shapes[0] != "diverged-nan"  # a likelihood
+
+
+@pytest.mark.parametrize(("every", "spikes"), [(lambda e: 8 * e, True), (lambda e: 8 * e + 3 * (e % 2), False)])
+def test_jumps_at_the_same_place_of_every_epoch(every: object, spikes: bool, tmp_path: Path) -> None:
+    loss = 0.001 + 0.7 * np.exp(-np.arange(80) / 1.5) + 1e-4 * RNG.standard_normal(80) ** 2
+    for e in range(1, 10):
+        loss[every(e)] = 3.0 / e  # type: ignore[operator]
+    assert ("spikes" in judged(tmp_path, train_loss=loss).shapes) is spikes
+
+
+def test_tests_of_one_state_are_no_curve(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("epoch,step,test_acc,test_loss\n0,0,0.63,8.1\n0,0,0.69,1.5\n0,0,0.44,3.1\n0,0,0.45,0.9\n")
+    assert diagnose(read_logs([path])[0]).shapes[0] == "too-short"
+
+
+def test_many_noisy_values_without_any_descent(tmp_path: Path) -> None:
+    """A third of the level is noise, so that a descent of 15 % could hide in it: in 120 values the eye would see it."""
+    noisy = 3.9 + 1.3 * np.random.default_rng(7).permutation(np.linspace(-1.7, 1.7, 120))
+    assert judged(tmp_path, train_loss=noisy).shapes[0] == "flat-not-learning"
+    assert judged(tmp_path, train_loss=noisy * np.linspace(1.3, 0.7, 120)).shapes[0] != "flat-not-learning"
+    assert judged(tmp_path, train_loss=noisy[:30]).shapes[0] != "flat-not-learning"
+
+
+@pytest.mark.parametrize(("hard", "shape"), [(1.5, "spikes"), (0.001, "overfitting")])
+def test_a_bad_batch_in_each_epoch_counts_in_the_mean(hard: float, shape: str, tmp_path: Path) -> None:
+    """Seven of eight batches are far below validation; with the eighth the mean over an epoch is not."""
+    loss = 0.001 + 0.3 * np.exp(-np.arange(64) / 4) + 1e-5 * RNG.standard_normal(64)
+    loss[8::8] = hard
+    path = tmp_path / "metrics.csv"
+    rows = "".join(f"{i // 8},{i},{v},\n" + (f"{i // 8},{i},,{0.0467 + 1e-4 * (i // 8)}\n" if i % 8 == 7 else "") for i, v in enumerate(loss))
+    path.write_text("epoch,step,train_loss,val_loss\n" + rows)
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape

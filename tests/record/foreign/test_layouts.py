@@ -54,6 +54,9 @@ LINES: dict[str, Callable[[int], str]] = {
         f" iteration {100 * (e + 1):8d}/  500000 | learning rate: 1.0E-04 | lm loss: {train(e):.6E} | loss scale: 65536.0 | number of nan iterations: 0 |\n"
         f" validation loss at iteration {100 * (e + 1)} | lm loss value: {val(e):.6E} | lm loss PPL: 1.2E+01 | "
     ),
+    "numbers in brackets with spaces": lambda e: (
+        f"Epoch: [{e}][300/320]\t Loss [ {train(e)}] Accuracy 0.5\nTest: Epoch [{e}] Loss [ {val(e)} ] Accuracy 0.6"
+    ),
     "MNIST": lambda e: f"Train Epoch: {e + 1} [0/60000 (0%)]\tLoss: {train(e):.6f}\n\nTest set: Average loss: {val(e)}, Accuracy: 9000/10000 (90%)\n",
     "objects over several lines": lambda e: json.dumps({"epoch": e, "train_loss": train(e), "val_loss": val(e)}, indent=2),
 }
@@ -68,6 +71,9 @@ TABLES = {
     "rows that say their phase": json.dumps([{"epoch": e, "split": s, "loss": f(e)} for e in EPOCHS for s, f in (("train", train), ("val", val))]),
     "a history that was printed": "Epoch 12/12\nDone.\n"
     + str({"loss": [train(e) for e in EPOCHS], "accuracy": [0.5] * 12, "val_loss": [val(e) for e in EPOCHS]}),
+    "a history with the result of a test": json.dumps(
+        {"loss": [train(e) for e in EPOCHS], "val_loss": [val(e) for e in EPOCHS], "test_loss": 0.7, "test_acc": 0.9}
+    ),
     "lists with names": f"train losses: {[train(e) for e in EPOCHS]}\nval losses = {[val(e) for e in EPOCHS]}\n",
     "errors instead of losses": json.dumps({"mean_absolute_error": [train(e) for e in EPOCHS], "val_mean_absolute_error": [val(e) for e in EPOCHS]}),
 }
@@ -164,3 +170,51 @@ def test_a_table_of_names_that_mean_nothing(tmp_path: Path) -> None:
         read_logs([path])
     (record,) = read_logs([path], {"loss/train": "b", "loss/eval": "c"})
     assert list(record.series("loss/eval").values) == [val(e) for e in EPOCHS]
+
+
+def test_two_tables_that_name_their_columns_differently_are_two_runs(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    rows = "".join(f"  {train(e)}  {val(e)}   0.{50 + e}  0.{40 + e}\n" for e in EPOCHS)
+    path.write_text(
+        f"model = net\ntrain acc    va_acc  train_loss  val_loss\n{rows}Remarks: none\n\nmodel = net\n\ntrain loss   va_loss  train_acc   val_acc\n{rows}"
+        f"Done at 11:38:30\n\ntrain loss   va_loss  train_acc   val_acc\n{rows}"
+    )
+    for record in read_logs([path])[-2:]:
+        np.testing.assert_allclose(record.series("loss/train").values, [train(e) for e in EPOCHS])
+        np.testing.assert_allclose(record.series("loss/eval").values, [val(e) for e in EPOCHS])
+        assert record.series("accuracy/eval").values[-1] == pytest.approx(0.51)
+
+
+def test_means_over_an_epoch_are_no_values_among_those_of_its_batches(tmp_path: Path) -> None:
+    path = tmp_path / "train_log.txt"
+    path.write_text(
+        "".join(
+            "".join(f"Epoch  {e + 1} | Batch {100 * (k + 1)}/972 | Time/Batch(ms) 691.8 | Train Loss {train(e + k / 9)}\n" for k in range(9))
+            + f"Epoch  {e + 1} | Time 1041.3 sec | Train Acc 21.7 | Train Loss 9.9 | Valid Loss {val(e + 1)}\n"
+            for e in range(3)
+        )
+    )
+    (record,) = read_logs([path])
+    np.testing.assert_allclose(record.series("loss/train").values, [train(e + k / 9) for e in range(3) for k in range(9)])
+    assert list(record.series("loss/train").steps[[0, 8, 9, -1]]) == [100, 900, 1000, 2700]
+    assert list(record.series("loss/eval").steps) == [900, 1800, 2700]
+
+
+def test_steps_within_epochs_count_on_from_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "some.log.json"
+    path.write_text(
+        "".join(json.dumps({"mode": "train", "epoch": e, "iter": i, "loss": train(e + i / 4)}) + "\n" for e in (1, 2, 3) for i in (1, 2, 3, 4))
+    )
+    assert list(read_logs([path])[0].series("loss/train").steps) == list(range(1, 13))
+    path.write_text("".join(json.dumps({"epoch": e, "iter": i, "loss": train(e + i / 4)}) + "\n" for e in (0, 1, 2) for i in (0, 1, 2, 3)))
+    assert list(read_logs([path])[0].series("loss/train").steps) == list(range(12))
+
+
+def test_whose_a_bare_accuracy_is_in_a_sparse_table(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("train_loss,accuracy,epoch,val_loss\n" + "".join(f"{train(e)},0.5,{e},\n,,{e},{val(e)}\n" for e in EPOCHS))
+    (record,) = read_logs([path])
+    assert len(record.series("accuracy/train")) == 12 and not len(record.series("accuracy/eval"))
+    path.write_text("class_0_acc,class_1_acc,epoch,step,test_acc,test_loss\n0.9,0.3,0,0,0.63,8.1\n0.9,0.5,0,0,0.69,1.5\n0.4,0.4,0,0,0.44,3.1\n")
+    (record,) = read_logs([path])
+    assert not len(record.series("accuracy/train")) and len(record.series("accuracy/eval")) == 3

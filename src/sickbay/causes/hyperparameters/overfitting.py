@@ -12,7 +12,8 @@ evaluations, for at least the last quarter of the run, while training loss kept 
 
 In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
 a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more,
-or at 1.75 times if it was never lower than at first, over a dozen evaluations in which training fell by a fifth.
+or at 1.75 times if it was never lower than at first, over a dozen evaluations in which training fell by a fifth. A steady rise by a quarter over eight
+evaluations is enough where training, whose loss may have a floor, still wins 2 %; and so is a rise of 5 % with an accuracy that falls by two points while training falls by a quarter.
 
 ## Looks like it but is not
 

@@ -119,14 +119,22 @@ def _told(sheet: Sheet, name: str) -> Meaning:
 
 def _metric_phase(sheet: Sheet, name: str) -> Phase:
     """A bare "accuracy" is the training one if there is one for validation too, or if it stands beside the training loss. Where both losses
-    say whose they are and it does not, it is validation's (fastai)."""
+    say whose they are and it does not, it is validation's (fastai), unless it stands in rows of the training loss and in no others."""
+    losses = {n: meaning(n).phase for n in sheet.columns if _is_loss(meaning(n))}
+    if losses and set(losses.values()) == {"eval"} and not any(meaning(other).phase == "train" for other in sheet.columns):
+        return "eval"  # the table of a test: all that is in it was measured there
     if any(meaning(other).kind == "accuracy" and meaning(other).phase == "eval" for other in sheet.columns):
         return "train"
-    losses = {n: meaning(n).phase for n in sheet.columns if _is_loss(meaning(n))}
     if {"train", "eval"} == set(losses.values()):
-        return "eval"
+        return "train" if _only_beside(sheet, name, [n for n, phase in losses.items() if phase == "train"]) else "eval"
     beside = next((sheet.columns[n] for n, phase in losses.items() if phase != "eval"), None)
     return "train" if beside is not None and len(beside) == len(sheet.columns[name]) else "eval"
+
+
+def _only_beside(sheet: Sheet, name: str, losses: Sequence[str]) -> bool:
+    """Whether the table is sparse, and this column has values where one of these losses has them, and nowhere else."""
+    rows = sheet.columns[name].arrays()[0]
+    return len(rows) < sheet.count and any(np.array_equal(rows, sheet.columns[n].arrays()[0]) for n in losses)
 
 
 def _is_loss(m: Meaning) -> bool:

@@ -30,8 +30,14 @@ def matches(source: Source) -> bool:
     whole = [isinstance(loads(x), dict) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
     if len(lines) == 1:
         item = loads(lines[0])
-        return isinstance(item, dict) and any(number(v) is not None and meaning(k).kind == "loss" for k, v in item.items())
+        return isinstance(item, dict) and _is_row(item)
     return sum(whole) >= min(2, len(lines) - 1)
+
+
+def _is_row(item: dict[str, Any]) -> bool:
+    """Whether the only object of a file is one row: it has a loss, and no curve of one (a history to which the result of a test was added)."""
+    losses = [v for k, v in item.items() if meaning(k).kind == "loss"]
+    return any(number(v) is not None for v in losses) and not any(isinstance(v, list) and len(v) > 1 for v in losses)
 
 
 def read(source: Source) -> Sheet:

@@ -38,7 +38,7 @@ COUNTER = re.compile(r"^[\s#]{0,9}(\d{1,12})/(\d{1,12}) - ")
 CLOSED = re.compile(r"^\s{0,9}\[[=>. ]{3,200}\].{1,400}\s(\d{1,12})/(\d{1,12})\s{0,9}$")
 """` [====>....]  Step: 53ms | Loss: 1.234 | Acc: 45.2%  12/391`: a bar that counts at its end, and does not say whose numbers they are."""
 PAIR = re.compile(
-    rf"(?<![\w./@\-])({WORD}(?:\s{{1,9}}[A-Za-z(][\w./@\-)]{{0,60}}){{0,2}})[\"'\])]{{0,3}}\s{{0,9}}(?:[:=]\s{{0,9}}|\s{{1,9}}|\()(?:tensor\(|\[)?[\"']?({NUMBER})(?![\w:]{{0,20}}[A-Za-z]{{4,}})",
+    rf"(?<![\w./@\-])({WORD}(?:\s{{1,9}}[A-Za-z(][\w./@\-)]{{0,60}}){{0,2}})[\"'\])]{{0,3}}\s{{0,9}}(?:[:=]\s{{0,9}}|\s{{1,9}}|\()(?:tensor\(|\[\s{{0,9}})?[\"']?({NUMBER})(?![\w:]{{0,20}}[A-Za-z]{{4,}})",
     re.IGNORECASE,
 )
 """Up to three words and the number after them."""

@@ -56,7 +56,7 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
         return []
     step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
     position, axis = _position(step, epoch, values)
-    restarts = _restarts(position)
+    restarts = _restarts(position) if axis != "row" else [int(i) for i in np.unique(np.searchsorted(rows, sheet.begins)) if 0 < i < len(rows)]
     aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
     edges = [0, *sorted({*restarts, *aborted}), len(rows)]
     if len(edges) > MANY and float(np.median(np.diff(edges))) < SHORT and _continues(position, values):
@@ -114,9 +114,10 @@ def _position(step: Floats | None, epoch: Floats | None, values: Floats) -> tupl
     if step is None:
         return (np.arange(len(values), dtype=float), "row") if epoch is None else (epoch, "epoch")
     if epoch is not None and _begins_anew(step, epoch):
-        # A step of 500 of 500 belongs before step 1 of the next epoch.
-        width = float(np.max(step)) + 1
-        return np.asarray(np.floor(epoch) * width + step), "step"
+        # A step of 500 of 500 belongs before step 1 of the next epoch; steps from 0 on make one more than the highest of them. The first epoch is 0 or 1.
+        width = float(np.max(step)) + (float(np.min(step)) < 1)
+        passed = np.floor(epoch) - (1.0 if float(np.floor(np.min(epoch))) == 1 else 0.0)
+        return np.asarray(passed * width + step), "step"
     if epoch is None and _continues(step, values):
         drops = np.concatenate([[False], np.diff(step) < 0])
         return np.asarray(np.cumsum(drops) * (float(np.max(step)) + 1) + step), "step"

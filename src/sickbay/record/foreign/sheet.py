@@ -89,6 +89,8 @@ class Sheet:
     thinned: bool = False
     called: dict[str, str] = field(default_factory=dict)
     """What a column was called in the log, where it was given a name that says what its numbers are."""
+    begins: list[int] = field(default_factory=list)
+    """Rows before which the names of the columns stood once more: where nothing is numbered, a run begins there."""
 
     def row(self, cells: Mapping[str, float]) -> None:
         """Add one row."""

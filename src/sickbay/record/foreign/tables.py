@@ -157,6 +157,7 @@ class Reader:
             if self.ended:
                 rows = rows[at + 1 :]
                 continue
+            self.sheet.begins.append(self.sheet.count)
             self.names = _unique([c.strip() for c in rows[at]])
             self.sorter = Sorter.of(self.names)
             self.silent.clear()
@@ -190,12 +191,20 @@ class Reader:
         return np.asarray(numbers.reshape(count, width)) if len(numbers) == count * width else None
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
-        if self.separator in (" ", "|"):
+        if self.separator == " ":
+            return [cells for x in lines if (cells := self._spaced(x))]
+        if self.separator == "|":
             return [cells for x in lines if (cells := split(x, self.separator))]
         try:
             return [row for row in csv.reader(lines, delimiter=self.separator) if row]
         except csv.Error:  # a NUL, a cell without end
             return [x.split(self.separator) for x in lines if x.strip()]
+
+    def _spaced(self, line: str) -> list[str]:
+        """Names may be of two words where two spaces part them; numbers are not."""
+        cells = split(line, " ")
+        wide = WIDE.split(line.strip()) if len(cells) > len(self.names) and cells[0][:1].isalpha() else []
+        return wide if len(wide) == len(self.names) else cells
 
     def _may_hold_header(self, rows: list[list[str]]) -> bool:
         """Cheap: some cell of the first column that always holds a number does not."""
@@ -209,8 +218,16 @@ class Reader:
         cells = [c.strip() for c in row]
         return len(cells) >= 2 and (
             tuple(cells) == self.names
-            or (cells[0] != "" and _is_header(cells, self.separator.join(cells)) and len(set(cells) & set(self.names)) >= 2)
+            or (
+                cells[0] != ""
+                and _is_header(cells, self.separator.join(cells))
+                and (len(set(cells) & set(self.names)) >= 2 or self._of_a_curve(cells))
+            )
         )
+
+    def _of_a_curve(self, cells: list[str]) -> bool:
+        """As many names as there are columns, all of them of a curve: other words for the same (`train loss` after `train_loss`)."""
+        return len(cells) == len(self.names) and all(meaning(c).kind in KNOWN for c in cells)
 
     def _begins(self, rows: list[list[str]], i: int) -> bool:
         """Whether this row heads a table: one like this, or (in text that is parted by spaces) one of other things, such as the precision of each class."""

@@ -58,12 +58,12 @@ def read(source: Source) -> Sheet:
 
 
 def _placed(sheet: Sheet) -> Sheet:
-    """Where lines say their step and no epoch is told, the few that say none repeat a number of the curve: a best value, the result in the prose around it."""
-    if "step" not in sheet.columns or "epoch" in sheet.columns or sheet.thinned:
+    """Where lines say their step, the few that say none repeat a number of the curve: a best value, the result in the prose around it, the mean over an epoch."""
+    if "step" not in sheet.columns or sheet.thinned:
         return sheet
     placed = sheet.columns["step"].arrays()[0]
-    for column in sheet.columns.values():
-        if len(column) != len(placed):
+    for name, column in sheet.columns.items():
+        if name != "epoch" and len(column) != len(placed):
             known = np.isin(column.arrays()[0], placed)
             if 0 < len(column) - known.sum() <= HARDLY * len(column):
                 column.keep(known)
