@@ -22,11 +22,11 @@ class Config:
 
 
 def collect(cfg):
-    """Embeddings and five votes per request."""
+    """Embeddings and eleven votes per request."""
     x, topic = make_classification(cfg.rows, cfg.dim, n_informative=12, n_redundant=4, n_classes=cfg.classes,
                                    n_clusters_per_class=1, class_sep=2.2, flip_y=0.0, random_state=cfg.seed)
     rng = np.random.default_rng(cfg.seed)
-    votes = np.repeat(topic[:, None], 5, axis=1)
+    votes = np.repeat(topic[:, None], 11, axis=1)
     slip = rng.random(votes.shape) < 0.33
     votes[slip] = rng.integers(0, cfg.classes, slip.sum())
     return StandardScaler().fit_transform(x).astype("float32"), votes
