@@ -19,6 +19,7 @@ from sickbay.observe.observer import JUMP, ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import USER, key_here, key_of, kind_of, place_of, user_frame
 from sickbay.observe.predictions import Compared, compared
 from sickbay.observe.trained_on import Calls, Result, TrainedOn
+from sickbay.observe.unreduced import Unreduced
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -42,6 +43,7 @@ class LossWatch(Observer):
         self.open: list[Evaluation] = []
         self.by_hand: JudgedWatch | None = None
         self.trained_on = TrainedOn()
+        self.unreduced = Unreduced()
         self.model_training = True
         self.model: Line | None = None
         """Where the newest forward pass was called."""
@@ -63,6 +65,7 @@ class LossWatch(Observer):
         for key, calls in self.trained_on.backward_begins(loss):
             self._take(key, calls)
         self._close_evaluations()
+        self.unreduced.differentiated(loss)
         value = loss.detach()
         if self.unscaled is not None and self.unscaled[0] == id(loss):
             value = self.unscaled[1]
@@ -107,6 +110,10 @@ class LossWatch(Observer):
         if call is None:
             return
         key = self._key()
+        if call.grad:
+            self.unreduced.called(key[0], call)
+        elif self.unreduced.weighs(key[0], call):
+            return
         if call.grad and (before := self.trained_on.called_again(key)) is not None:
             self._take(key, before)
             self._close_evaluations()

@@ -1,0 +1,73 @@
+"""Losses that are computed for each element (`reduction="none"`): is their plain mean what the script trains on, or does it weigh or mask them first?
+
+Where it does, the mean of what an evaluation computes on the same line is no validation loss: it holds padding, or targets that were never measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from sickbay.observe.observer import LossCall
+
+TRIES = 8
+"""Training steps on which a line is asked: masks may leave nothing out of a first batch."""
+ALIKE = 1e-3
+"""Rounding of a mean over many numbers, in single precision, with room to spare."""
+MOST_NODES = 64
+"""Of the graph between the loss and its elements: a mean, a division, a sum with other terms."""
+
+
+class Unreduced:
+    """By line of the script."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Any, int] = {}
+        self._weighed: set[Any] = set()
+        self._pending: list[tuple[Any, float, Any]] = []
+
+    def called(self, line: Any, call: LossCall) -> None:
+        """A loss with a graph was computed element by element."""
+        output = call.output
+        if unreduced(call) and output.is_cpu and output.grad_fn is not None and self._asked.get(line, 0) < TRIES and len(self._pending) < TRIES:
+            self._asked[line] = self._asked.get(line, 0) + 1
+            self._pending.append((line, float(output.detach().float().mean()), output.grad_fn))
+
+    def differentiated(self, loss: torch.Tensor) -> None:
+        """...and this is what the script made of it."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        value = float(loss.detach().float().mean()) if loss.is_cpu else math.nan
+        for line, mean, elements in pending:
+            if (
+                math.isfinite(mean)
+                and math.isfinite(value)
+                and not math.isclose(mean, value, rel_tol=ALIKE)
+                and not _averaged(loss.grad_fn, elements)
+            ):
+                self._weighed.add(line)
+
+    def weighs(self, line: Any, call: LossCall) -> bool:
+        """Whether the plain mean of this call is not what the script takes of it."""
+        return line in self._weighed and unreduced(call)
+
+
+def unreduced(call: LossCall) -> bool:
+    return call.options.get("reduction") == "none" and call.output.numel() > 1
+
+
+def _averaged(node: Any, elements: Any) -> bool:
+    """Whether the elements go straight into a mean. Autograd's nodes are made anew when they are asked for: they are compared by value."""
+    ahead, met = [node], 0
+    while ahead and met < MOST_NODES:
+        node, met = ahead.pop(0), met + 1
+        for child, _ in getattr(node, "next_functions", ()):
+            if child is None:
+                continue
+            if child == elements:
+                return bool(node.name().startswith("MeanBackward"))
+            ahead.append(child)
+    return False

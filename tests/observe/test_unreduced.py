@@ -1,0 +1,44 @@
+"""Losses for each element: their plain mean is a validation loss only where training takes it, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from observe.conftest import WatchScript
+
+SCRIPT = """
+import torch.nn.functional as F
+model = nn.Linear(6, 3)
+x, y = torch.randn(40, 6), torch.randint(0, 2, (40, 3)).float()
+kept = (torch.rand(40, 3) < 0.5).float()
+def loss_of(out, y, kept):
+    each = F.binary_cross_entropy_with_logits(out, y, reduction="none")
+    return HOW
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    optimizer.zero_grad()
+    loss = loss_of(model(x), y, kept) + PENALTY
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        loss_of(model(x), y, kept)
+"""
+
+
+def evaluated(how: str, script: WatchScript, penalty: str = "0.0") -> bool:
+    values = script(SCRIPT.replace("HOW", how).replace("PENALTY", penalty)).record.series("loss/eval").values
+    return bool(len(values)) and bool(np.isfinite(values).all())
+
+
+@pytest.mark.parametrize(
+    ("how", "penalty"),
+    [("each.mean()", "0.0"), ("each.mean()", "0.1 * model.weight.pow(2).sum()"), ("each.mean(1).mean()", "0.5"), ("each.sum() / each.numel()", "0.0")],
+)
+def test_what_is_averaged_plainly_is_a_validation_loss(how: str, penalty: str, script: WatchScript) -> None:
+    assert evaluated(how, script, penalty)
+
+
+@pytest.mark.parametrize("how", ["(each * kept).sum() / kept.sum()", "torch.where(kept > 0, each, 0 * each).sum() / kept.sum()", "each[kept > 0].mean()"])
+def test_what_is_masked_first_is_none(how: str, script: WatchScript) -> None:
+    assert not evaluated(how, script)
