@@ -284,6 +284,18 @@ def test_a_mean_over_outcomes_seals_the_rows_that_stand_alone(merchants: int, se
     assert (found is not None and found.sealed > 0.5 and found.sealed_classes == 2) == sealed
 
 
+def test_a_column_that_is_certain_of_most_rows_need_not_tell_the_rest() -> None:
+    draws = np.random.default_rng(2)
+    x = draws.normal(size=(2000, 4))
+    y = (x[:, 0] + draws.normal(size=2000) > 1.1).astype(int)
+    shared = draws.random(2000) < 0.3
+    rate = np.where(shared, np.where(draws.random(2000) < 0.5, 0.5, 0.4), y)  # of two and more outcomes: between them
+    found = best_column(np.column_stack([x, rate]).astype(np.float32), slice(0, 5), y.astype(float), True)
+    assert found is not None
+    assert found.score < found.chance + 0.8 * (1 - found.chance), "by the score alone it would be passed over"
+    assert found.column == 4 and found.sealed > 0.6 and found.sealed_classes == 2
+
+
 @pytest.mark.parametrize(("sellers", "copied"), [(20_000, True), (40, False)])
 def test_a_mean_over_numbers_is_the_number_itself_where_a_row_stands_alone(sellers: int, copied: bool) -> None:
     draws = np.random.default_rng(1)

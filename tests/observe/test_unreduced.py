@@ -33,12 +33,19 @@ def evaluated(how: str, script: WatchScript, penalty: str = "0.0") -> bool:
 
 @pytest.mark.parametrize(
     ("how", "penalty"),
-    [("each.mean()", "0.0"), ("each.mean()", "0.1 * model.weight.pow(2).sum()"), ("each.mean(1).mean()", "0.5"), ("each.sum() / each.numel()", "0.0")],
+    [
+        ("each.mean()", "0.0"),
+        ("each.mean()", "0.1 * model.weight.pow(2).sum()"),
+        ("each.mean(1).mean()", "0.5"),
+        ("each.sum() / each.numel()", "0.0"),
+    ],
 )
 def test_what_is_averaged_plainly_is_a_validation_loss(how: str, penalty: str, script: WatchScript) -> None:
     assert evaluated(how, script, penalty)
 
 
-@pytest.mark.parametrize("how", ["(each * kept).sum() / kept.sum()", "torch.where(kept > 0, each, 0 * each).sum() / kept.sum()", "each[kept > 0].mean()"])
+@pytest.mark.parametrize(
+    "how", ["(each * kept).sum() / kept.sum()", "torch.where(kept > 0, each, 0 * each).sum() / kept.sum()", "each[kept > 0].mean()"]
+)
 def test_what_is_masked_first_is_none(how: str, script: WatchScript) -> None:
     assert not evaluated(how, script)

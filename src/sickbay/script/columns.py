@@ -40,7 +40,8 @@ class ColumnAt:
     @property
     def place(self) -> Place:
         """Where a column's values are made, if the text has a name for them; else where the column is listed."""
-        came = [s for s in Lineage(self.source).of(self.node) if isinstance(s, ast.Assign)]
+        named = not isinstance(self.node, (ast.Call, ast.BinOp))  # else they are made right there
+        came = [s for s in Lineage(self.source).of(self.node) if isinstance(s, ast.Assign)] if named else []
         return replace(self.source.place(came[0].lineno if came else self.node.lineno), guess=True)
 
     def without(self) -> str:

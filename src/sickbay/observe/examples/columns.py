@@ -21,7 +21,9 @@ LINES = 64
 EXACTLY = 1e-4
 """Of the targets' spread: what single precision leaves after both were scaled."""
 WORTH = 0.8
-"""Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look."""
+"""Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look;"""
+CERTAIN = 0.5
+"""...or the share of rows whose class it tells without exception: a mean over outcomes is certain where it is of one outcome, and says nothing of the rest."""
 
 
 def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.Column | None:
@@ -35,7 +37,9 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
     scores = np.array([_alone(given[:, j], y, classes) for j in range(columns)])
     best = int(scores.argmax())
     base = float(np.bincount(y).max() / rows) if classes else 0.0
-    if (given.std(0) > 0).sum() < FEWEST_COLUMNS or scores[best] < base + WORTH * (1 - base):
+    exact = _sealed(given[:, best], y) if classes else {"on_a_line": _on_a_line(given[:, best], y)}
+    worth = scores[best] >= base + WORTH * (1 - base) or exact.get("sealed", 0.0) >= CERTAIN
+    if (given.std(0) > 0).sum() < FEWEST_COLUMNS or not worth:
         return None
     rest = relation(Views(np.delete(numbers, table.start + best, axis=1), "table"), y, classes)
     if rest is None:
@@ -48,7 +52,7 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
         next_best=float(np.delete(scores, best).max()),
         chance=base,
         continuous=len(np.unique(given[:, best])) > BINS,
-        **(_sealed(given[:, best], y) if classes else {"on_a_line": _on_a_line(given[:, best], y)}),
+        **exact,
     )
 
 
