@@ -299,6 +299,7 @@ EVALUATED = {"loss/eval": (np.arange(99, 1000, 100), np.array([1.8, 1.2, 2.1, 1.
 
 AT = np.arange(99, 1000, 100)
 WANDERING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.43, 0.38, 0.39, 0.43, 0.38, 0.44, 0.37, 0.41]))}
+WILD = {"loss/eval": (AT, np.array([0.55, 0.43, 0.60, 0.38, 0.55, 0.36, 0.66, 0.34, 0.62, 0.40]))}
 STANDING = {"loss/eval": (AT, np.array([0.55, 0.43, 0.41, 0.40, 0.39, 0.395, 0.39, 0.40, 0.39, 0.395]))}
 FALLING = {"loss/eval": (AT, np.array([0.55, 0.50, 0.47, 0.42, 0.41, 0.36, 0.35, 0.29, 0.28, 0.23]))}
 
@@ -306,6 +307,11 @@ FALLING = {"loss/eval": (AT, np.array([0.55, 0.50, 0.47, 0.42, 0.41, 0.36, 0.35,
 def low() -> np.ndarray:
     """Down to a quarter of its start, where it stays."""
     return np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.45, 0.3)[20:]])
+
+
+def slowly() -> np.ndarray:
+    """The same, and it loses a fifth of that in the second half."""
+    return low() * np.concatenate([np.ones(500), np.linspace(1.0, 0.75, 500)])
 
 
 def small(
@@ -327,6 +333,7 @@ class TestBatchTooSmall(CauseTestCase):
         yield small(jumping(), validation=EVALUATED)
         yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
         yield small(low(), rows=2, validation=WANDERING)
+        yield small(slowly(), validation=WILD)
         yield small(jumping(steps=4000))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -334,6 +341,7 @@ class TestBatchTooSmall(CauseTestCase):
         yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
         yield "low, and validation stands", small(low(), validation=STANDING)
         yield "low, and validation still falls", small(low(), validation=FALLING)
+        yield "it still falls a little, and validation wanders a little", small(slowly(), validation=WANDERING)
         yield "validation of ordinary batches wanders", small(low(), rows=32, validation=WANDERING)
         yield "solved, and validation wanders", small(np.concatenate([jumping(1.8, 0.6)[:60], jumping(0.1, 0.07)[20:]]), validation=WANDERING)
         yield "an ordinary batch", small(jumping(), rows=32)

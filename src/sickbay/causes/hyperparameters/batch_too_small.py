@@ -72,7 +72,9 @@ NOTHING_WON = 0.85
 MANY_STEPS = 3000
 FALLS = 3.0
 """Standard errors of a line's fall."""
-STANDS = 0.1
+STANDS, HARDLY_FALLS = 0.1, 0.3
+"""Of the level: what a training loss that stands may still lose in the second half of the run; and where validation wanders by three times WANDERS. What is won there is lost again from one evaluation to the next."""
+WILDLY = 3 * WANDERS
 USUAL_RATE = {True: 2e-2, False: 0.2}
 """Highest rates in common use with ordinary batches: of optimizers that rescale gradients (Adam), and of others (SGD)."""
 LARGER = 32
@@ -109,7 +111,8 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     for c, _ in judged_losses(record):
         jumps = wanders or [*_validation(record)]
-        stands = _stands(c, HIGH_AND_WANDERING if wanders else HIGH_AND_JUMPING if jumps else HIGH) if len(c) >= MINIMUM_STEPS else None
+        falls = HARDLY_FALLS if any(w.numbers["around"] > WILDLY for w in wanders) else STANDS
+        stands = _stands(c, HIGH_AND_WANDERING if wanders else HIGH_AND_JUMPING if jumps else HIGH, falls) if len(c) >= MINIMUM_STEPS else None
         if stands is None:
             continue
         last, spread = stands
@@ -117,7 +120,7 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         say = strong if jumps or (last > NOTHING_WON * _begin(c) and len(c) >= MANY_STEPS) else hint
         yield say(
             f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: the loss differs by {spread:.2g} from batch to batch around {last:.3g}, "
-            f"and does not fall any more (it began at {_begin(c):.3g})",
+            f"and {'hardly falls' if falls > STANDS else 'does not fall'} any more (it began at {_begin(c):.3g})",
             place_of(_written(record, rows)) or _loader(record) or _fed_at(record, rows),
             (int(c.steps[len(c) // 2]), int(c.steps[-1])),
             rows=rows,
@@ -141,13 +144,13 @@ def _accumulates(record: Record) -> bool:
     return any(a.backwards > 1 for a in record.facts.accumulations)
 
 
-def _stands(c: Curve, high: float) -> tuple[float, float] | None:
-    """Mean and spread of the second half, if it neither falls nor is low or quiet."""
+def _stands(c: Curve, high: float, falls: float) -> tuple[float, float] | None:
+    """Mean and spread of the second half, if it neither falls by that share of its level nor is low or quiet."""
     half = c.values[len(c) // 2 :]
     parts = [float(np.mean(p)) for p in np.array_split(half, 4)]
     last, spread = float(np.mean(half)), float(np.std(half))
     error = spread * math.sqrt(8 / len(half))  # of the difference of two quarters
-    stands = last > high * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(STANDS * last, 2 * error)
+    stands = last > high * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(falls * last, 2 * error)
     return (last, spread) if stands else None
 
 
@@ -175,7 +178,10 @@ def _wandering(record: Record) -> Iterator[Evidence]:
         slope, middle = np.polyfit(t, half, 1)
         around = float(np.std(half - slope * t - middle, ddof=2))
         if around > WANDERS * middle and -slope < FALLS * around * math.sqrt(12 / len(half)):
-            yield hint(f"validation loss, always on the same samples, wanders by {around:.2g} around {middle:.3g} and does not fall any more")
+            yield hint(
+                f"validation loss, always on the same samples, wanders by {around:.2g} around {middle:.3g} and does not fall any more",
+                around=around / middle,
+            )
             return
 
 
