@@ -312,7 +312,7 @@ def low() -> np.ndarray:
 def slowly() -> np.ndarray:
     """The same, and it loses a fifth of that in the second half."""
     values = low()
-    return values * np.interp(np.arange(len(values)), [0, len(values) // 2, len(values)], [1.0, 1.0, 0.75])
+    return values * np.interp(np.arange(len(values)), [0, len(values) // 2, len(values)], [1.0, 1.0, 0.82])
 
 
 def small(
