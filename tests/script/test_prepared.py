@@ -375,3 +375,23 @@ def test_two_orders_that_are_drawn_one_for_each_side(text: str) -> None:
 )
 def test_one_order_that_is_cut_in_two(text: str) -> None:
     assert drawn_twice(sides_of("x, n = load()\n" + text)) is None
+
+
+BUILT_TWICE = """
+class Beats:
+    def __init__(self, n, train):
+        x = load()
+        order = DRAW
+        keep = order[:40] if train else order[40:]
+        self.x = x[keep]
+fit(Beats(50, True).x)
+check(Beats(50, False).x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("draw", "anew"), [("torch.randperm(n)", True), ("np.random.permutation(n)", True), ("np.random.default_rng(0).permutation(n)", False)]
+)
+def test_an_order_that_each_side_draws_where_it_is_built(draw: str, anew: bool) -> None:
+    place = drawn_twice(sides_of(BUILT_TWICE.replace("DRAW", draw)))
+    assert (place is not None and place.text == f"order = {draw}") == anew

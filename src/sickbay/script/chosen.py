@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import Function, Source, source_at, sources
+from sickbay.script.fixing import Function, Source, calls_of, source_at, sources
 from sickbay.script.guesses import guess
 
 CLAIM = re.compile(r"\b(beats?|beating|better|outperforms?|wins?|winner|winning|uplift|improvement|superior)\b", re.IGNORECASE)
@@ -44,22 +44,13 @@ def compared_at(record: Record, begun: Place) -> Place | None:
     called = made
     for _ in range(4):  # a function that is called by a function...
         inside = next((n for n in source.ancestors(called) if isinstance(n, Function)), None)
-        calls = _calls_of(source, inside) if inside is not None else []
+        calls = calls_of(source, inside) if inside is not None else []
         if not calls:
             break
         called = source.statement(calls[0].lineno) or called
         if len(calls) > 1 or any(isinstance(n, REPEATING) for n in source.ancestors(calls[0])):
             break
     return replace(source.place(called.lineno), guess=True)
-
-
-def _calls_of(source: Source, function: Function) -> list[ast.Call]:
-    """Calls of a function by its name, of a method on an object, of a constructor by its class. (`train(...)` is not `model.train()`.)"""
-    owner = source.parents.get(function)
-    method = isinstance(owner, ast.ClassDef)
-    if isinstance(owner, ast.ClassDef) and function.name == "__init__":
-        return source.calls(owner.name)
-    return [c for c in source.calls(function.name) if isinstance(c.func, ast.Attribute if method else ast.Name)]
 
 
 def _said(source: Source) -> Iterator[str]:

@@ -218,6 +218,15 @@ def called(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
+def calls_of(source: Source, function: Function) -> list[ast.Call]:
+    """Calls of a function by its name, of a method on an object, of a constructor by its class. (`train(...)` is not `model.train()`.)"""
+    owner = source.parents.get(function)
+    method = isinstance(owner, ast.ClassDef)
+    if isinstance(owner, ast.ClassDef) and function.name == "__init__":
+        return source.calls(owner.name)
+    return [c for c in source.calls(function.name) if isinstance(c.func, ast.Attribute if method else ast.Name)]
+
+
 def receiver(call: ast.Call) -> ast.expr | None:
     """What a method is called on: `opt` of `opt.step()`."""
     return call.func.value if isinstance(call.func, ast.Attribute) else None

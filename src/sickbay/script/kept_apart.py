@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from sickbay.nouns import Place
-from sickbay.script.fixing import called
+from sickbay.script.fixing import Function, Source, called, calls_of, keyword, receiver
 from sickbay.script.guesses import guess
 from sickbay.script.prepared import Sides
 from sickbay.script.statement_kinds import (
@@ -74,7 +74,23 @@ def drawn_twice(found: Sides | None) -> Place | None:
     for own in (s for s in found.shown.statements if s not in found.trained):
         if any(_drawn(own) & _drawn(other) for other in found.trained.statements):  # statistics of training may be among evaluation's statements
             return found.shown.place(own)
-    return None
+    anew = [s for s in found.shown.statements if s in found.trained and _drawn_at_each_call(found.shown.source, s)]
+    return found.shown.place(anew[0]) if anew else None
+
+
+def _drawn_at_each_call(source: Source, statement: ast.stmt) -> bool:
+    """`order = torch.randperm(n)` from a generator that all share, in a function or constructor that each side calls for itself."""
+    function = source.function(statement)
+    if not isinstance(statement, ast.Assign) or not isinstance(function, Function):
+        return False
+    shared = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call) and called(n) in ORDERS and _from_all(n)]
+    return bool(shared) and len(calls_of(source, function)) > 1
+
+
+def _from_all(call: ast.Call) -> bool:
+    """Not from a generator of its own, which may begin alike each time."""
+    owner = receiver(call)
+    return keyword(call, "generator") is None and (owner is None or ast.unparse(owner) in ("torch", "np.random", "numpy.random", "random"))
 
 
 def _drawn(statement: ast.stmt) -> set[str]:

@@ -178,22 +178,22 @@ def _found_partly(rows: int, found: int) -> bool:
 
 def _drawn_once(source: Source, split: Place) -> Edit | None:
     """The split with a seed of its own."""
-    for call in source.calls("random_split", "train_test_split", line=split.line):
-        name, seed = ("generator", "torch.Generator().manual_seed(0)") if called(call) == "random_split" else ("random_state", "0")
+    for call in source.calls("random_split", "train_test_split", "randperm", line=split.line):
+        name, seed = ("random_state", "0") if called(call) == "train_test_split" else ("generator", "torch.Generator().manual_seed(0)")
         return source.giving(call, name, seed) if keyword(call, name) is None else None
     return None
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    split = split_at(record)
-    if split is not None and split == first_place(evidence):
+    given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
+    split = next((p for p in (split_at(record), *map(drawn_twice, given)) if p is not None and p == first_place(evidence)), None)
+    if split is not None:
         source = source_at(record, split)
         diff = source.diff(_drawn_once(source, split)) if source is not None else ""
         return mend("divide the data once and use the same parts from then on, or draw them with a fixed seed", diff, SPLIT_ONCE, "consent")
     text, snippet = "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first", SPLIT_FIRST
     if any((built := built_once(record, d)) is not None and built == first_place(evidence) for d in evaluations(record)):
         return Fix("build a new model, and a new optimizer, for each fold", NEW_MODEL, "advice")
-    given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
     copies = next((p for s in given if (p := copied(s)) is not None and p == first_place(evidence)), None)
     if copies is not None:
         split = next((p for s in given if (p := parted(s)) is not None), None)
