@@ -70,3 +70,9 @@ def test_a_column_that_is_worked_out_is_named_where_its_values_are_made() -> Non
     text = "collected = 0.3 * default\ncolumns = [income, age, np.log1p(collected)]\nX = np.stack(columns, 1)\n"
     column = made_column(loss_of(text + TAIL), 2, 3)
     assert column is not None and column.place.line == 1 and column.name == "" and column.without() == ""
+
+
+def test_a_column_that_a_function_of_the_scripts_makes_is_made_where_it_is_called() -> None:
+    text = "def mean_by(key, value):\n    row = np.unique(key)\n    return row\ncolumns = [income, age,\n           mean_by(shop, default)]\nX = np.stack(columns, 1)\n"
+    column = made_column(loss_of(text + TAIL), 2, 3)
+    assert column is not None and column.place.line == 5

@@ -40,8 +40,10 @@ class ColumnAt:
     @property
     def place(self) -> Place:
         """Where a column's values are made, if the text has a name for them; else where the column is listed."""
-        named = not isinstance(self.node, (ast.Call, ast.BinOp))  # else they are made right there
-        came = [s for s in Lineage(self.source).of(self.node) if isinstance(s, ast.Assign)] if named else []
+        made_here = (
+            isinstance(self.node, ast.Call) and called(self.node) in self.source.defined
+        )  # by a function of the script's, of what it is given here
+        came = [s for s in Lineage(self.source).of(self.node) if isinstance(s, ast.Assign)] if not made_here else []
         return replace(self.source.place(came[0].lineno if came else self.node.lineno), guess=True)
 
     def without(self) -> str:

@@ -12,7 +12,24 @@ REORDERING = frozenset(
     {"roll", "flip", "flipud", "sort", "sorted", "shuffle", "permutation", "randperm", "argsort", "sample", "sort_values", "reverse", "reversed"}
 )
 CONVERTING = frozenset(
-    {"from_numpy", "tensor", "as_tensor", "LongTensor", "asarray", "array", "astype", "long", "float", "int", "to", "copy", "clone", "squeeze"}
+    {
+        "from_numpy",
+        "tensor",
+        "as_tensor",
+        "LongTensor",
+        "asarray",
+        "array",
+        "astype",
+        "long",
+        "float",
+        "int",
+        "to",
+        "copy",
+        "clone",
+        "squeeze",
+        "contiguous",
+        "detach",
+    }
 )
 """Calls that give the same values in another form."""
 COPYING = frozenset({"repeat", "tile", "repeat_interleave", "resample", "fit_resample"})
