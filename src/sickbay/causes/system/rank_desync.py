@@ -42,7 +42,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from sickbay.causes.evidence import against, listed, located, proof, strong
-from sickbay.causes.ranked import called, exchanged, fewer_updates, in_parts, one_model
+from sickbay.causes.ranked import called, exchanged, fewer_updates
 from sickbay.causes.registry import cause
 from sickbay.facts import Apart, Rank, Ranks
 from sickbay.nouns import Evidence, Fix, Place
@@ -52,6 +52,7 @@ from sickbay.script.distributed import after_model, holder, line_calling, model_
 from sickbay.script.fixing import Function, Source, mend, source_at
 from sickbay.script.guesses import guess
 from sickbay.signs import Signs
+from sickbay.signs.replicas import in_parts, one_model
 
 SURE_STEPS = 2
 """Looks at which they must differ: one alone could be taken in the middle of something."""
