@@ -15,7 +15,7 @@ from sickbay.signs.registry import share, sign
 RATIO = 1e-3
 """PyTorch's own start lets a plain net lose about half of its signal with each layer, and eight of them train all the same."""
 LATE = 0.5
-"""Of the looks: a net that was started too small and wakes up is none."""
+"""Of the looks, which come less and less often: a net that was started too small and wakes up is none."""
 SAME = 1e-4
 """Spread over the samples as a share of the answer itself: what is left of the inputs there is rounding."""
 LOOKS = 4

@@ -1,4 +1,4 @@
-"""The process takes more memory with every step, to the end of the run."""
+"""The process takes more memory with every step, as much at the end of the run as before."""
 
 from __future__ import annotations
 
@@ -6,56 +6,66 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sickbay.nouns import Sign
+from sickbay.nouns import Series, Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import blocks, rank_correlation
 from sickbay.signs.registry import share, sign
 
-SETTLED = 0.2
-"""Of the run, left out: optimizers, allocators and caches take what they need in the first steps, data sets are read in the first epoch."""
-LOOKS = 12
-PARTS = 8
+SETTLED = 16
+"""Steps, left out: optimizers and allocators take what they need in the first ones."""
+SPACED = 1.4
+"""Memory is looked at less and less often (after 16, 32, 64... steps), so looks are compared that lie as far apart as that: what an allocator takes by and by falls
+by half from each pair of them to the next, what is kept of every step stays the same."""
+INTERVALS = 3
 WORTH = 64 * 2**20
-"""Bytes: less does no harm within a run of that length, and allocators that round take as much."""
+"""Bytes: less does no harm within a run of that length."""
 OF_ITSELF = 0.05
 GOES_ON = 0.5
-"""The second half adds at least half as much as the first: a cache that fills up levels off."""
-STEADY = 0.95
+"""The last interval adds at least half as much per step as all of them together: a cache that fills up, or a first epoch that reads its data, levels off."""
+EVEN = 0.25
+"""...and none of them less than a quarter."""
 MEGABYTE = 2**20
 
 
 @sign("memory-growth")
 def memory_growth(record: Record) -> Iterator[Sign]:
-    series = record.series("memory/rss")
-    if not len(series):
+    steps, values = _looks(record.series("memory/rss"))
+    if len(steps) <= INTERVALS or _first_pass(record, int(steps[-1])):
         return
-    use = np.isfinite(series.values) & (series.steps >= series.steps[0] + SETTLED * (series.steps[-1] - series.steps[0]))
-    values, steps = series.values[use], series.steps[use]
-    if len(values) < LOOKS:
+    slopes = np.diff(values) / np.diff(steps)
+    grown = float(values[-1] - values[0])
+    per_step = grown / float(steps[-1] - steps[0])
+    if grown < max(WORTH, OF_ITSELF * values[0]) or slopes[-1] < GOES_ON * per_step or float(np.min(slopes)) < EVEN * per_step:
         return
-    parts = _by_steps(values, steps)
-    grown, middle = float(parts[-1] - parts[0]), parts[len(parts) // 2 - 1 : len(parts) // 2 + 1].mean()
-    first, second = float(middle - parts[0]), float(parts[-1] - middle)
-    rises = np.diff(parts)
-    steady = rank_correlation(parts) > STEADY and float(rises[-1]) > 0 and float(np.max(rises)) < 0.5 * grown
-    if grown < max(WORTH, OF_ITSELF * parts[0]) or second < GOES_ON * first or not steady:
-        return
-    per_step = grown / (PARTS - 1) * PARTS / float(steps[-1] - steps[0])
     yield Sign(
         name="memory-growth",
-        where=series.name,
+        where="memory/rss",
         steps=(int(steps[0]), int(steps[-1])),
-        strength=share(grown / float(parts[0]), 0.0, 1.0),
-        numbers={"per_step": per_step, "from": float(parts[0]), "to": float(parts[-1])},
-        text=f"memory grows by about {_size(per_step)} with every step, from {_size(float(parts[0]))} to {_size(float(parts[-1]))}, and goes on to the end",
+        strength=share(grown / float(values[0]), 0.0, 1.0),
+        numbers={"per_step": per_step, "from": float(values[0]), "to": float(values[-1])},
+        text=f"memory grows by {_size(per_step)} with every step: from {_size(float(values[0]))} at step {steps[0]:,} to {_size(float(values[-1]))} at step {steps[-1]:,}, and it did not slow down",
     )
 
 
-def _by_steps(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Medians of stretches of about as many steps each: looks come more often at first."""
-    even = np.interp(np.linspace(steps[0], steps[-1], 8 * PARTS), steps, values)
-    return blocks(even, PARTS)
+def _looks(series: Series) -> tuple[np.ndarray, np.ndarray]:
+    """The newest look, and before it those that lie far enough apart."""
+    chosen: list[int] = []
+    for i in np.flatnonzero(np.isfinite(series.values) & (series.steps >= SETTLED))[::-1]:
+        if not chosen or series.steps[chosen[-1]] >= SPACED * series.steps[i]:
+            chosen.append(int(i))
+    return series.steps[chosen[::-1]], series.values[chosen[::-1]]
+
+
+def _first_pass(record: Record, step: int) -> bool:
+    """Whether the newest look was still within the first pass over the data, which may fill a cache."""
+    epochs = record.series("epoch")
+    return record.facts.run.epochs > 0 and len(epochs) > 0 and float(np.interp(step, epochs.steps, epochs.values)) < 1
 
 
 def _size(count: float) -> str:
-    return f"{count / MEGABYTE:,.0f} MB" if count >= 10 * MEGABYTE else f"{count / MEGABYTE:.1f} MB" if count >= MEGABYTE / 10 else f"{count / 1024:.0f} KB"
+    return (
+        f"{count / MEGABYTE:,.0f} MB"
+        if count >= 10 * MEGABYTE
+        else f"{count / MEGABYTE:.1f} MB"
+        if count >= MEGABYTE / 10
+        else f"{count / 1024:.0f} KB"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import blocks, rank_correlation
+from sickbay.signs.curves import rank_correlation
 from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.registry import share, sign
 
@@ -21,7 +21,6 @@ STEADY = 0.9
 SHRUNK = 0.1
 """A tenth. Weight decay that holds normalised layers at their own balance leaves a third or more."""
 LOOKS = 6
-THIRDS = 3
 
 
 @sign("weight-drift")
@@ -38,12 +37,16 @@ def weight_drift(record: Record) -> Iterator[Sign]:
         return
     typical, steps = typical[known], columns.steps[known]
     late = float(np.median(typical[-max(2, len(typical) // 4) :]))
-    grows = late > GROWN and _goes_on(typical)
+    grows = late > GROWN and _goes_on(typical, steps)
     if not grows and late >= SHRUNK:
         return
     by_weight = nanmedian(ratios[known[-max(2, len(known) // 4) :]], axis=0)
     worst = int(np.nanargmax(by_weight) if grows else np.nanargmin(by_weight))
-    how = f"grow to {late:.3g} times their first size in the median layer, and go on growing" if grows else f"shrink to {late:.2g} of their first size in the median layer"
+    how = (
+        f"grow to {late:.3g} times their first size in the median layer, and go on growing"
+        if grows
+        else f"shrink to {late:.2g} of their first size in the median layer"
+    )
     yield Sign(
         name="weight-drift",
         where=columns.parameters[worst].name,
@@ -54,8 +57,8 @@ def weight_drift(record: Record) -> Iterator[Sign]:
     )
 
 
-def _goes_on(typical: np.ndarray) -> bool:
-    """Whether the last third of the run adds about as much as the one before, step by step."""
-    thirds = np.array_split(typical, THIRDS)
-    middle, last = (float(part[-1] - part[0]) for part in thirds[1:])
-    return last > GOES_ON * middle and last > 0 and rank_correlation(blocks(typical, 8)) > STEADY
+def _goes_on(typical: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether the last third of the steps adds about as much as the one before. Looks come less and less often, so they are taken as points of a line."""
+    even = np.interp(np.linspace(steps[0], steps[-1], 4), steps, typical)
+    middle, last = float(even[2] - even[1]), float(even[3] - even[2])
+    return last > GOES_ON * middle and last > 0 and rank_correlation(typical) > STEADY

@@ -65,6 +65,7 @@ MOSTLY = 0.9
     level="system",
     title="the ranks train different models",
     why="Each rank drifts to a model of its own: what is saved has seen only a part of the data, or was moved by gradients of other weights.",
+    explains={"rank-divergence"},
     cure=None,
 )
 def rank_desync(record: Record, signs: Signs) -> Iterator[Evidence]:
