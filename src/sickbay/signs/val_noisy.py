@@ -11,16 +11,14 @@ from sickbay.nouns import Series, Sign
 from sickbay.record.reader import Record
 from sickbay.signs.losses import adversarial, index
 from sickbay.signs.registry import share, sign
-from sickbay.signs.validation import comparisons
+from sickbay.signs.validation import comparisons, smoothed
 
 FEWEST, FEWEST_UNKNOWN = 8, 12
 """Evaluations; more where nothing but the curve itself says how much of a jump is chance."""
 BEGUN = 1 / 3
 """Of the evaluations, left out: while a model learns fast it may well be thrown about."""
-OUT_OF_LINE = math.sqrt(1.5)
-"""What lies between its neighbours differs from their mean by that many standard errors of a single value."""
-ERRORS = 4.0
-"""Of the same samples the errors of two evaluations are largely the same, so that four of them are far beyond chance."""
+ERRORS = 5.0
+"""Two evaluations of different samples would differ by 1.4 standard errors; of the same samples most errors are the same, so that five are far beyond chance."""
 POINTS, POINTS_UNKNOWN = 0.05, 0.15
 """Of accuracy: less is told by no one, however many the samples; three times that where their number is not known (a log)."""
 OF_LEVEL, OF_START = 0.3, 0.1
@@ -52,7 +50,7 @@ def _accuracy(series: Series, samples: int) -> Iterator[Sign]:
     late = values[int(BEGUN * len(values)) :]
     middle = float(np.median(late))
     error = sampling_error(middle, samples) if samples else 0.0
-    limit = max(POINTS, ERRORS * OUT_OF_LINE * error) if samples else POINTS_UNKNOWN
+    limit = max(POINTS, ERRORS * error) if samples else POINTS_UNKNOWN
     out = np.abs(out_of_line(late))
     if not _often(out > limit, OFTEN if samples else OFTEN_UNKNOWN):
         return
@@ -95,8 +93,8 @@ def sampling_error(rate: float, samples: int) -> float:
 
 
 def out_of_line(values: np.ndarray) -> np.ndarray:
-    """How far each value is from the mean of its neighbours: a trend, however steep, is in line."""
-    return np.asarray(values[1:-1] - (values[:-2] + values[2:]) / 2)
+    """How far each value is above or below both its neighbours, from the nearer one: a trend, however steep, is in line, and so is what stands beside one bad value."""
+    return np.asarray(values[1:-1] - smoothed(values)[1:-1])
 
 
 def _often(jumps: np.ndarray, often: float) -> bool:
