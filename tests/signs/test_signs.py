@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,3 +77,8 @@ def test_a_sign_that_fails_does_not_take_the_others_with_it(monkeypatch: pytest.
     monkeypatch.setattr(signs_module, "_readers", lambda: {"val-rising": broken, **{n: r for n, r in READERS.items() if n != "val-rising"}})
     assert {s.name for s in read_signs(record)} == names - {"val-rising"}
     assert any("val-rising" in n.what and "all losses are 0" in n.why for n in diagnose(record).not_checked)
+
+
+def test_every_sign_is_in_the_reference() -> None:
+    reference = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    assert [name for name in sign_names() if f"| `{name}` |" not in reference] == []

@@ -98,4 +98,4 @@ def out_of_line(values: np.ndarray) -> np.ndarray:
 
 
 def _often(jumps: np.ndarray, often: float) -> bool:
-    return np.count_nonzero(jumps) >= max(3, often * len(jumps))
+    return bool(np.count_nonzero(jumps) >= max(3, often * len(jumps)))
