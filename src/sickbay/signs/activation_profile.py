@@ -31,7 +31,7 @@ class ActivationProfile:
     def by_depth(self) -> bool:
         """Whether it changes in one direction, layer by layer."""
         order, every = order_of(self.size)
-        return order * np.sign(np.log(self.ratio)) > ORDER and jump_of(self.size, every) < JUMP
+        return bool(order * np.sign(np.log(self.ratio)) > ORDER) and jump_of(self.size, every) < JUMP
 
 
 def activation_profile(family: Family, first: float, last: float) -> ActivationProfile | None:

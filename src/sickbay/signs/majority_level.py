@@ -85,7 +85,7 @@ def _accuracies(record: Record, common: float) -> Iterator[tuple[Series, float]]
 
 def _logged(record: Record) -> Iterator[Sign]:
     series = record.series("accuracy/eval")
-    values = series.values / (100 if len(series) and float(np.nanmax(series.values)) > 1 else 1)
+    values = series.values / (100 if np.any(series.values > 1) else 1)
     if len(values) < FEWEST or not np.all(values == values[0]) or not HALF < values[0] < HIGH:
         return
     losses = [s for s in record.series_like("loss/eval") if len(s) > 1]

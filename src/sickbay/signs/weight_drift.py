@@ -28,9 +28,7 @@ def weight_drift(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("weight_norm"))
     if not columns.parameters or len(columns.steps) < LOOKS:
         return
-    values = np.where(np.isfinite(columns.values) & (columns.values > 0), columns.values, np.nan)
-    first = np.array([v[np.isfinite(v)][0] if np.isfinite(v).any() else np.nan for v in values.T])
-    ratios = values / first
+    ratios = columns.values / np.array([next((x for x in column if np.isfinite(x) and x > 0), np.nan) for column in columns.values.T])
     typical = nanmedian(ratios, axis=1)
     known = np.flatnonzero(np.isfinite(typical))
     if len(known) < LOOKS:
@@ -40,7 +38,7 @@ def weight_drift(record: Record) -> Iterator[Sign]:
     grows = late > GROWN and _goes_on(typical, steps)
     if not grows and late >= SHRUNK:
         return
-    by_weight = nanmedian(ratios[known[-max(2, len(known) // 4) :]], axis=0)
+    by_weight = nanmedian(ratios[known[-max(2, len(known) // 4) :]], axis=0)  # not all NaN: their median is known
     worst = int(np.nanargmax(by_weight) if grows else np.nanargmin(by_weight))
     how = (
         f"grow to {late:.3g} times their first size in the median layer, and go on growing"
