@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sickbay.facts import Apart, Lag, Loader, Rank, Ranks, RankSummary, Run
+from sickbay.conclude import diagnose
+from sickbay.facts import Apart, Hoard, Lag, Loader, Optimizer, Rank, Ranks, RankSummary, Run
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
-from sickbay.testing import make_record
+from sickbay.testing import falling, make_record
 
 MB = 2**20
 LOOKS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
@@ -156,3 +157,21 @@ def test_a_rank_that_is_always_last() -> None:
 @pytest.mark.parametrize("change", [{"always": 0.5}, {"excess": 0.01}, {"alike": False}, {"seconds": 0.3}])
 def test_ranks_that_take_turns_or_lose_little_do_not_lag(change: dict[str, object]) -> None:
     assert "rank-lag" not in names(ranked(lag=Lag(**(LAG | change))))  # type: ignore[arg-type]
+
+
+# -- and what explains them -----------------------------------------------------------------------------------------
+
+
+def test_two_illnesses_of_the_machine_stay_two_each_with_its_own_signs() -> None:
+    leak = Hoard(name="seen", first=32, last=512, first_step=32, last_step=512, bytes_each=MB / 2, epochs=5)
+    series = {
+        "loss/train": falling(2.3, 0.1, 600),
+        "time/data": 0.05 * jitter(600),
+        "time/step": 0.06 * jitter(600),
+        "memory/rss": (LOOKS, (300 + 0.5 * LOOKS) * MB),
+        "epoch": np.arange(600) // 60,
+    }
+    run = Run(script="train.py", steps=600, backwards=600, forwards=600, exit=0, finished=True, epochs=10)
+    loaders, optimizers = [Loader(index=0, role="train")], [Optimizer(index=0, steps=600)]
+    found = diagnose(make_record(series=series, run=run, hoards=[leak], loaders=loaders, optimizers=optimizers)).causes
+    assert {c.cause: c.consequences for c in found} == {"memory-leak": ("memory-growth",), "input-bound": ("loader-wait",)}

@@ -140,7 +140,7 @@ def answered(accuracy: np.ndarray, first: float, labels: LabelOrder | None = LAB
 def test_an_accuracy_that_stays_at_the_share_of_the_commonest_class() -> None:
     (sign,) = read_signs(answered(np.full(12, 0.705), 1.0)).named("majority-level")
     assert sign.where == "accuracy/eval" and sign.numbers["majority"] == pytest.approx(0.7)
-    assert sign.text == "validation accuracy stays at 0.705; always answering the commonest class, as the model does, gives 0.7"
+    assert sign.text == "validation accuracy stays at 0.705: the model always answers one class, and the commonest has 0.7 of the training labels"
 
 
 def test_an_accuracy_that_is_there_by_chance_or_only_at_first_is_no_majority() -> None:

@@ -43,7 +43,7 @@ def majority_level(record: Record) -> Iterator[Sign]:
             steps=(int(series.steps[int(LATE * len(series))]), int(series.steps[-1])),
             strength=share(1 - common, 0.0, 0.5),
             numbers={"accuracy": right, "majority": common, "predicted": predicted},
-            text=f"{'validation' if 'eval' in series.name else 'training'} accuracy stays at {right:.3g}; always answering the commonest class, as the model does, gives {common:.3g}",
+            text=f"{'validation' if 'eval' in series.name else 'training'} accuracy stays at {right:.3g}: the model always answers one class, and the commonest has {common:.3g} of the training labels",
         )
 
 
