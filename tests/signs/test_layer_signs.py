@@ -132,3 +132,77 @@ def test_one_layer_that_does_it_all_is_no_decay_with_depth() -> None:
     sizes = np.array([2.0e-4, 4.9e-5, 1.5e-2, 1.6e-2, 5.6e-3, 6.2e-2])
     assert "gradient-decay-with-depth" not in names(by_depth("grad_norm", sizes))
     assert "gradient-decay-with-depth" in names(by_depth("grad_norm", np.array([2.0e-5, 2.0e-4, 9.0e-4, 5.0e-3, 2.0e-2, 1.5e-1])))
+
+
+# -- activations and weights ----------------------------------------------------------------------------------------
+
+LOOKS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 128, 199])
+SITES = tuple(f"{layer}{part}" for layer in LAYERS for part in ("", ".relu"))
+
+
+def activations(spread: np.ndarray, mean: np.ndarray | float = 0.0, **facts: object) -> Record:
+    """`spread` is by site, or by look and site."""
+    table = np.broadcast_to(spread, (len(LOOKS), np.shape(spread)[-1]))
+    means = np.broadcast_to(mean, table.shape)
+    sites = SITES if table.shape[1] == len(SITES) else tuple(f"site{i}" for i in range(table.shape[1]))
+    columns = [{n: (LOOKS, t[:, j]) for j, n in enumerate(sites)} for t in (table, means)]
+    return make_record(families={"activation_std": columns[0], "activation_mean": columns[1]}, steps=200, **facts)  # type: ignore[arg-type]
+
+
+def test_activations_that_grow_with_every_layer() -> None:
+    (sign,) = read_signs(activations(np.geomspace(0.5, 5e4, 16))).named("activation-growth")
+    assert sign.where == "layers.7" and sign.numbers["ratio"] > 1e3
+    assert "activations grow from 0.5 behind layers.0 to" in sign.text and "layer by layer" in sign.text
+
+
+def test_even_uneven_and_small_activations_do_not_grow() -> None:
+    assert not names(activations(np.full(16, 0.8))) & {"activation-growth", "activation-collapse"}
+    assert "activation-growth" not in names(activations(np.where(np.arange(16) < 8, 0.5, 5e4)))  # one layer does it all: prices
+    assert "activation-growth" not in names(activations(np.geomspace(1e-6, 1e-2, 16)))  # inputs that were small
+    assert "activation-growth" not in names(activations(np.append(np.full(15, 0.8), 1e5)))  # the scale of the answers
+    assert "activation-growth" not in names(activations(np.geomspace(0.5, 5e4, 5)))  # too few for depth
+
+
+def test_activations_that_die_out_with_every_layer() -> None:
+    (sign,) = read_signs(activations(np.geomspace(0.5, 1e-8, 16))).named("activation-collapse")
+    assert sign.where == "layers.7" and sign.numbers["ratio"] < 1e-5
+    assert "dies out from 0.5 behind layers.0" in sign.text
+
+
+def test_a_net_that_wakes_up_or_loses_half_with_each_layer_does_not_collapse() -> None:
+    dead, awake = np.geomspace(0.5, 1e-8, 16), np.full(16, 0.5)
+    assert "activation-collapse" not in names(activations(np.where(LOOKS[:, None] < 8, dead, awake)))
+    assert "activation-collapse" not in names(activations(0.5 * 0.75 ** np.arange(16)))
+    assert "activation-collapse" not in names(activations(np.append(np.full(12, 0.8), [1e-7, 1e-7, 1e-7, 1e-7])))  # one place: dead units
+
+
+def test_an_output_that_is_the_same_for_every_sample() -> None:
+    single = [Parameter(name="out.weight", shape=(1, 8), layer="site3")]
+    spread = np.array([0.5, 0.4, 0.3, 1e-7])
+    (sign,) = read_signs(activations(spread, 2.5, parameters=single)).named("activation-collapse")
+    assert "every sample is given the same answer by site3: 2.5" in sign.text
+    assert "activation-collapse" not in names(activations(np.array([0.5, 0.4, 0.3, 0.02]), 2.5, parameters=single))
+    assert "activation-collapse" not in names(activations(spread, 2.5))  # the units of a wide layer may be alike
+
+
+def drifting(way: np.ndarray, columns: tuple[str, ...] = LAYERS) -> Record:
+    points = {f"{x}.weight": (LOOKS, 3.0 * (way if x in columns else np.ones(len(LOOKS)))) for x in LAYERS}
+    return make_record(families={"weight_norm": points}, steps=200, **model_facts(*LAYERS))
+
+
+def test_weights_that_grow_without_bound() -> None:
+    (sign,) = read_signs(drifting(1 + LOOKS / 5)).named("weight-drift")
+    assert sign.numbers["ratio"] > 10 and "go on growing" in sign.text
+    assert "weight-drift" in names(drifting(np.exp(LOOKS / 40)))
+
+
+def test_weights_that_shrink_to_nothing() -> None:
+    (sign,) = read_signs(drifting(np.exp(-LOOKS / 20))).named("weight-drift")
+    assert sign.text.startswith("the weights shrink to 0.00")
+
+
+def test_weights_that_find_their_size_do_not_drift() -> None:
+    assert "weight-drift" not in names(drifting(1 + 20 * (1 - np.exp(-LOOKS / 15))))  # started small
+    assert "weight-drift" not in names(drifting(1 + LOOKS / 100))
+    assert "weight-drift" not in names(drifting(0.3 + 0.7 * np.exp(-LOOKS / 20)))  # decay beside normalisation
+    assert "weight-drift" not in names(drifting(1 + LOOKS / 5, LAYERS[:3]))  # a head that was new

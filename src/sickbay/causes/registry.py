@@ -23,6 +23,9 @@ from sickbay.signs import Signs
 Examine = Callable[[Record, Signs], Iterator[Evidence]]
 Mend = Callable[[Record, Sequence[Evidence]], Fix]
 
+CHANCE, MAJORITY = "chance-level", "majority-level"
+"""A model that learns nothing stands at the one by its loss and at the other by its accuracy: what explains the one explains the other."""
+
 
 @dataclass(frozen=True)
 class Declaration:
@@ -64,7 +67,7 @@ def cause(
 
     def declare(examine: Examine) -> Declaration:
         name = examine.__name__.replace("_", "-")
-        return Declaration(name, code, level, title, why, frozenset(explains), cure, examine)
+        return Declaration(name, code, level, title, why, frozenset(explains) | ({MAJORITY} if CHANCE in explains else set()), cure, examine)
 
     return declare
 

@@ -159,3 +159,11 @@ def running_median(values: Values, width: int) -> Values:
         return out
     windows = np.lib.stride_tricks.sliding_window_view(values, width)[: len(values) - width]
     return np.concatenate([out, np.median(windows, axis=1)])
+
+
+def rank_correlation(values: Values) -> float:
+    """With the order in which they come: +1 if each is larger than the one before, 0 for noise. Values that are all the same have no order."""
+    if len(values) < 3 or float(np.ptp(values)) == 0.0:
+        return 0.0
+    ranks = np.argsort(np.argsort(values)).astype(float)
+    return float(np.corrcoef(np.arange(len(values)), ranks)[0, 1])

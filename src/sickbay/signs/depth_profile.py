@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.record.reader import Record
+from sickbay.signs.curves import rank_correlation
 from sickbay.signs.layers import in_steps, nanmedian, root_mean_square, weights
 
 MINIMUM_LAYERS = 4
@@ -44,25 +45,21 @@ def depth_profile(record: Record) -> Profile | None:
     quarter = max(1, len(size) // 4)
     ratio = float(np.median(size[:quarter]) / np.median(size[-quarter:]))
     names, layers = tuple(p.name for p in chosen), tuple(p.layer for p in chosen)
-    order, every = _order(size)
-    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, order, _jump(size, every))
+    order, every = order_of(size)
+    return Profile(names, layers, size, (int(early.steps[0]), int(early.steps[-1])), ratio, order, jump_of(size, every))
 
 
-def _order(size: np.ndarray) -> tuple[float, int]:
+def order_of(size: np.ndarray) -> tuple[float, int]:
     """Blocks of two or three weights (a gate beside each layer) are compared each with its like: the least of these correlations counts. With their length."""
-    ways = [([_rank_correlation(size[first::every]) for first in range(every)], every) for every in BLOCKS if len(size) >= MINIMUM_LAYERS * every]
+    ways = [([rank_correlation(size[first::every]) for first in range(every)], every) for every in BLOCKS if len(size) >= MINIMUM_LAYERS * every]
     agreed = [(min(way, key=abs), every) for way, every in ways if min(way) > 0 or max(way) < 0]
     return max(agreed, key=lambda found: abs(found[0]), default=(0.0, 1))
 
 
-def _jump(size: np.ndarray, every: int) -> float:
+def jump_of(size: np.ndarray, every: int) -> float:
+    """The largest share that a single layer has in the whole way."""
     shares = []
     for logs in (np.log(size[first::every]) for first in range(every)):
         way = logs[-1] - logs[0]
         shares.append(float(np.max(np.diff(logs) * np.sign(way)) / abs(way)) if way else 1.0)
     return min(shares)
-
-
-def _rank_correlation(size: np.ndarray) -> float:
-    ranks = np.argsort(np.argsort(size)).astype(float)
-    return float(np.corrcoef(np.arange(len(size)), ranks)[0, 1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, drift, noise
+from sickbay.signs.curves import Curve, drift, noise, rank_correlation
 from sickbay.signs.registry import share, sign
 from sickbay.signs.validation import Comparison, comparisons, smoothed
 
@@ -96,7 +96,7 @@ def _both_worse(record: Record, c: Comparison) -> Sign | None:
 
 
 def _unbroken(since: np.ndarray) -> bool:
-    return len(since) >= LONG and _rank_correlation(since) > UNBROKEN
+    return len(since) >= LONG and rank_correlation(since) > UNBROKEN
 
 
 def _falls_on(c: Comparison, turn: int, before: float, after: float, *, logged: bool) -> bool:
@@ -121,7 +121,7 @@ def _small_rise(c: Comparison, *, logged: bool) -> Sign | None:
         return None
     fair = logged and len(since) >= LONG and rise > max(FAIR_RISE * best, NOISES * noise(since))
     steady = STEADY if fair else UNBROKEN
-    if rise < OF_TRAINING * (train[0] - train[1]) or rise < 3 * noise(since) or _rank_correlation(since) < steady:
+    if rise < OF_TRAINING * (train[0] - train[1]) or rise < 3 * noise(since) or rank_correlation(since) < steady:
         return None
     found = _sign(c, turn, best, last, c.begin - best, train)
     return replace(found, numbers={**found.numbers, "steady": 1.0})
@@ -136,7 +136,7 @@ def _by_heart(c: Comparison) -> bool:
 def _beyond_noise(validation: Curve, turn: int, rise: float) -> bool:
     """Four times the noise of the whole curve; or, as the descent inflates that, three times the noise since the turn if it rises steadily."""
     since = validation.values[turn:]
-    return rise > NOISES * validation.noise or (rise > 3 * noise(since) and _rank_correlation(since) > STEADY)
+    return rise > NOISES * validation.noise or (rise > 3 * noise(since) and rank_correlation(since) > STEADY)
 
 
 def _stays_above(c: Comparison) -> bool:
@@ -145,12 +145,7 @@ def _stays_above(c: Comparison) -> bool:
     tail = values[-max(FEWEST, len(values) // 2) :]
     apart = float(np.median(c.train_level[-2:])) < BELOW * float(np.min(tail))
     above = float(np.min(tail)) > (1 + KEPT_ABOVE) * float(np.mean(np.sort(values)[:2]))
-    return len(values) > len(tail) and apart and above and _rank_correlation(values) > STEADY
-
-
-def _rank_correlation(values: np.ndarray) -> float:
-    ranks = np.argsort(np.argsort(values)).astype(float)
-    return float(np.corrcoef(np.arange(len(values)), ranks)[0, 1]) if len(values) > 2 else 0.0
+    return len(values) > len(tail) and apart and above and rank_correlation(values) > STEADY
 
 
 def _sign(c: Comparison, turn: int, best: float, last: float, won: float, train: tuple[float, float]) -> Sign:

@@ -67,7 +67,7 @@ EARLY = 0.34
     why="Means and spreads of a handful of values are mostly noise, and evaluation uses averages that the network was never trained with.",
     explains={
         "train-val-gap", "val-rising", "val-flat-from-start", "overfitting", "flat-loss", "chance-level", "early-plateau", "slow-descent", "oscillating-loss",
-        "loss-spikes", "under-capacity", "lr-too-low",
+        "loss-spikes", "under-capacity", "lr-too-low", "val-noisy",
     },
     cure="group-norm",
 )  # fmt: skip

@@ -56,7 +56,7 @@ ONE_SIDED = 0.5
     why="A dead unit outputs zero and gets no gradient, so it never recovers, and whatever lies in front of a dead layer stops learning.",
     explains={
         "dead-units", "flat-loss", "early-plateau", "chance-level", "class-imbalance", "small-gradients", "gradient-decay-with-depth", "slow-descent",
-        "val-flat-from-start", "vanishing-gradient", "lr-too-low", "update-ratio-low",
+        "val-flat-from-start", "vanishing-gradient", "lr-too-low", "update-ratio-low", "activation-collapse",
     },
     cure="leaky-relu",
 )  # fmt: skip

@@ -73,7 +73,7 @@ LARGE = 3.5
     explains={
         "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
         "chance-level", "early-plateau", "slow-descent", "dead-units", "saturated-units", "val-flat-from-start", "gradient-growth-with-depth",
-        "lr-too-high", "dead-relu",
+        "lr-too-high", "dead-relu", "activation-growth",
     },
     cure="clip=1.0",
 )  # fmt: skip

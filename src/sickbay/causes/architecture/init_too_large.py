@@ -70,7 +70,7 @@ RAILS = 0.5
         "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "update-ratio-low", "update-ratio-high",
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "dead-units", "saturated-units", "val-flat-from-start", "small-gradients",
         "gradient-growth-with-depth", "gradient-decay-with-depth", "dead-relu", "vanishing-gradient", "lr-too-high", "lr-too-low", "val-rising", "overfitting",
-        "saturated-activation", "exploding-gradient",
+        "saturated-activation", "exploding-gradient", "activation-growth",
     },
     cure="reinit",
 )  # fmt: skip

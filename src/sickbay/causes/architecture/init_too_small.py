@@ -64,7 +64,7 @@ SOLVED = 0.05
     explains={
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
-        "saturated-units",
+        "saturated-units", "activation-collapse",
     },
     cure="reinit",
 )  # fmt: skip

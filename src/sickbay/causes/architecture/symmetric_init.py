@@ -63,7 +63,7 @@ FEW = 4
     explains={
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "small-gradients", "gradient-decay-with-depth", "gradient-growth-with-depth",
         "update-ratio-low", "update-ratio-high", "val-flat-from-start", "vanishing-gradient", "lr-too-low", "lr-too-high", "dead-units", "dead-relu",
-        "saturated-units", "init-too-small", "init-too-large", "unused-parameters",
+        "saturated-units", "init-too-small", "init-too-large", "unused-parameters", "activation-collapse",
     },
     cure="reinit",
 )  # fmt: skip

@@ -57,7 +57,7 @@ SEVERAL = 3
     why="The first layers get gradients thousands of times smaller than the last, so most of the network stays at its random start.",
     explains={
         "gradient-decay-with-depth", "small-gradients", "flat-loss", "slow-descent", "early-plateau", "chance-level", "class-imbalance", "saturated-units",
-        "update-ratio-low", "lr-too-low", "val-flat-from-start",
+        "update-ratio-low", "lr-too-low", "val-flat-from-start", "activation-collapse",
     },
     cure="relu-and-normalisation",
 )  # fmt: skip

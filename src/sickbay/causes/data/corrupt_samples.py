@@ -74,6 +74,10 @@ FELT = 1.5
 FASTER = 1.5
 """The learning rate went up by this factor within the steps before: a restart."""
 RATE_STEPS = 10
+BESIDE = frozenset(
+    "activation-collapse activation-growth loader-wait majority-level memory-growth rank-divergence rank-lag step-time-drift val-noisy weight-drift".split()
+)
+"""Signs of the machine, and of illnesses that a few values far out do not bring about: they do not say that the run suffers from them."""
 
 
 @cause(
@@ -99,7 +103,7 @@ def corrupt_samples(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from _examine(record, known, c, [s for s in known.kept if s.loss == number])
     if (far := _far_out(record)) is not None and record.facts.data_probe is not None:
         # A model may be made for such values (a sentinel that it masks): without a sign that the run suffers, this is only worth a look.
-        told = strong if signs.all or suffering(record, signs) else hint
+        told = strong if any(s.name not in BESIDE for s in signs) or suffering(record, signs) else hint
         yield told(
             f"{far.found:,} of {far.rows:,} training samples hold values at least {far.times:,.0f} times as far from the middle as any other sample",
             taken or record.facts.data_probe.place,

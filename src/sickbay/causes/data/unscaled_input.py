@@ -79,7 +79,7 @@ WORSE, MOSTLY = 1.5, 0.1
     explains={
         "diverging-loss", "flat-loss", "chance-level", "nonfinite-loss", "nonfinite-gradient", "early-plateau", "oscillating-loss", "loss-spikes",
         "gradient-spike", "update-ratio-high", "dead-units", "saturated-units", "lr-too-high", "dead-relu", "vanishing-gradient",
-        "gradient-growth-with-depth", "gradient-decay-with-depth", "slow-descent", "lr-too-low",
+        "gradient-growth-with-depth", "gradient-decay-with-depth", "slow-descent", "lr-too-low", "activation-growth",
     },
     cure="standardise-input",
 )  # fmt: skip

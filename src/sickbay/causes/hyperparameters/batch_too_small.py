@@ -88,7 +88,7 @@ NAMES = ("batch_size", "batch", "bs", "BATCH_SIZE", "BATCH", "batchsize", "train
     why="Each step follows the chance of a few samples instead of what all have in common, so that steps undo each other.",
     explains={
         "oscillating-loss", "loss-spikes", "gradient-spike", "early-plateau", "slow-descent", "flat-loss", "chance-level", "val-rising", "lr-too-high", "diverging-loss", "dead-units", "dead-relu",
-        "saturated-units", "saturated-activation", "raised-loss",
+        "saturated-units", "saturated-activation", "raised-loss", "val-noisy",
     },
     cure="accumulate",
 )  # fmt: skip

@@ -97,7 +97,7 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     why="Dropout, weight decay or a penalty takes away more than training can put in, so the model cannot even fit its training data.",
     explains={
         "early-plateau", "slow-descent", "flat-loss", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "under-capacity", "dead-units",
-        "oscillating-loss", "val-below-train", "underfitting-short-training", "class-imbalance", "majority-class-predictor",
+        "oscillating-loss", "val-below-train", "underfitting-short-training", "class-imbalance", "majority-class-predictor", "activation-collapse", "weight-drift",
     },
     cure="no-regularisation",
 )  # fmt: skip

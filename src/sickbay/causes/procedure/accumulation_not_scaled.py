@@ -65,7 +65,7 @@ TROUBLE = (
     explains={
         "lr-too-high", "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "update-ratio-high", "nonfinite-loss", "nonfinite-gradient", "flat-loss",
         "early-plateau", "slow-descent", "chance-level", "dead-units", "saturated-units", "dead-relu", "val-flat-from-start", "val-rising", "gradient-growth-with-depth",
-        "gradient-decay-with-depth", "small-gradients", "vanishing-gradient",
+        "gradient-decay-with-depth", "small-gradients", "vanishing-gradient", "weight-drift",
     },
     cure="scale-accumulation",
 )  # fmt: skip

@@ -59,7 +59,7 @@ SOMETIMES = 0.15
         "diverging-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "update-ratio-high", "nonfinite-loss", "nonfinite-gradient", "flat-loss",
         "slow-descent", "early-plateau", "dead-units", "saturated-units", "val-rising", "val-flat-from-start", "train-val-gap", "chance-level",
         "gradient-growth-with-depth", "gradient-decay-with-depth", "lr-too-high", "dead-relu", "vanishing-gradient", "overfitting", "unscaled-input",
-        "lr-too-low",
+        "lr-too-low", "weight-drift",
     },
     cure="zero-grad",
 )  # fmt: skip

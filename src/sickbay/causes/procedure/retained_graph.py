@@ -59,7 +59,7 @@ RETAINS = 0.5
     level="procedure",
     title="a graph is used or kept beyond its backward pass",
     why="Whatever is kept with its graph holds all operations that made it: memory and time grow with every step, or backward runs into a graph that is gone.",
-    explains={"inplace-modification", "out-of-memory", "memory-leak"},
+    explains={"inplace-modification", "out-of-memory", "memory-leak", "memory-growth", "step-time-drift"},
     cure=None,
 )
 def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:

@@ -58,7 +58,7 @@ OFTEN = 0.5
     level="procedure",
     title="the model is evaluated in train mode",
     why="Dropout and batch norm act as in training, so the scores are noisy, depend on the batch and do not show what the model can do.",
-    explains={"val-rising", "train-val-gap", "val-flat-from-start", "overfitting"},
+    explains={"val-rising", "train-val-gap", "val-flat-from-start", "overfitting", "val-noisy"},
     cure="eval-mode",
 )
 def train_mode_in_evaluation(record: Record, signs: Signs) -> Iterator[Evidence]:

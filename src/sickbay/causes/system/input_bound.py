@@ -61,6 +61,7 @@ TOTAL = 1.0
     level="system",
     title="training waits for its data",
     why="Most of the time nothing is learned: the next batch is still being made.",
+    explains={"loader-wait"},
     cure="workers=2",
 )
 def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:

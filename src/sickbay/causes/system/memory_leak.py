@@ -60,7 +60,7 @@ ACCOUNTS = 0.4
     level="system",
     title="memory grows with every step",
     why="What is kept of every step adds up until the process is killed, long after it began to grow.",
-    explains={"out-of-memory"},
+    explains={"out-of-memory", "memory-growth", "step-time-drift"},
     cure=None,
 )
 def memory_leak(record: Record, signs: Signs) -> Iterator[Evidence]:

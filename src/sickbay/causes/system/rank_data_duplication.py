@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sickbay.causes.evidence import hint, located, proof, strong
-from sickbay.causes.ranked import called, in_parts, one_model
+from sickbay.causes.ranked import called
 from sickbay.causes.registry import cause
 from sickbay.facts import Loader, Rank, Ranks, SameRows
 from sickbay.nouns import Evidence, Fix, Place
@@ -44,6 +44,7 @@ from sickbay.record.reader import Record
 from sickbay.script.distributed import dealt_out, line_calling, told_of_epochs
 from sickbay.script.fixing import mend
 from sickbay.signs import Signs
+from sickbay.signs.replicas import in_parts, one_model
 
 BATCHES, DISTINCT = 8, 4
 """Batches that must be the same, and different ones among them: less is a data set of a few batches, or a fixed input."""

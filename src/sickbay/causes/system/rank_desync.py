@@ -42,7 +42,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from sickbay.causes.evidence import against, listed, located, proof, strong
-from sickbay.causes.ranked import called, exchanged, fewer_updates, in_parts, one_model
+from sickbay.causes.ranked import called, exchanged, fewer_updates
 from sickbay.causes.registry import cause
 from sickbay.facts import Apart, Rank, Ranks
 from sickbay.nouns import Evidence, Fix, Place
@@ -52,6 +52,7 @@ from sickbay.script.distributed import after_model, holder, line_calling, model_
 from sickbay.script.fixing import Function, Source, mend, source_at
 from sickbay.script.guesses import guess
 from sickbay.signs import Signs
+from sickbay.signs.replicas import in_parts, one_model
 
 SURE_STEPS = 2
 """Looks at which they must differ: one alone could be taken in the middle of something."""
@@ -64,6 +65,7 @@ MOSTLY = 0.9
     level="system",
     title="the ranks train different models",
     why="Each rank drifts to a model of its own: what is saved has seen only a part of the data, or was moved by gradients of other weights.",
+    explains={"rank-divergence"},
     cure=None,
 )
 def rank_desync(record: Record, signs: Signs) -> Iterator[Evidence]:

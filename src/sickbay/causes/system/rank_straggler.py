@@ -56,7 +56,7 @@ WORDS = {"loading": "waiting for its batch", "forward": "the forward pass", "res
     level="system",
     title="all ranks wait for one of them",
     why="Every step lasts as long as it does on the slowest rank: the others stand still meanwhile.",
-    explains={"input-bound"},
+    explains={"input-bound", "rank-lag", "loader-wait"},
     cure=None,
 )
 def rank_straggler(record: Record, signs: Signs) -> Iterator[Evidence]:
