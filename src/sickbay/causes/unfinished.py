@@ -1,0 +1,61 @@
+"""Whether a run ends on its way: its steps together do not reach as far as the weights are large, and its loss falls to the very end.
+
+What a run has learned it holds in how far its weights are from where they began. Ten tasks (tables, images, text, series; SGD with and without momentum, Adam, AdamW) were trained at rates from a thousandth to a
+hundred times a good one, and for a fiftieth to all of the epochs they need: where they had learned what there was to learn, their steps, laid end to end, were 1.7 times as long as the weights are large and more. A run that is below 1
+and whose loss still falls has too few steps (if these are of a healthy size), or steps that are too small.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sickbay.record.reader import Record
+from sickbay.signs.curves import Curve, end, start
+from sickbay.signs.losses import judged_losses, supervised
+from sickbay.signs.update_ratio_low import reach
+
+HEALTHY = 1e-3
+"""Of the weights' size, per step (Karpathy; CS231n): below it steps are small, above it there were too few."""
+AS_LARGE = 1.0
+MINIMUM_STEPS = 20
+WINS, ERRORS = 0.03, 4.0
+"""What the last quarter still wins of its level, beyond its noise: 4 % and more in the runs above, at rates that are a tenth to a thousandth of a good one."""
+LEFT = 0.15
+"""Of the first loss. What has come below has learned most of what there is."""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A run that ends on its way."""
+
+    curve: Curve
+    ratio: float
+    """What a step changes of the weights, as a share of their size."""
+    whole_run: float
+    """...and all of them, if they all pointed the same way."""
+    won: float
+    """By how much the last quarter of the run lies below the one before."""
+
+
+def unfinished(record: Record) -> Unfinished | None:
+    """What shows that the run ends on its way; None where it does not, or where its loss is of a kind that need not fall."""
+    ratio, whole_run = reach(record)
+    curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and supervised(loss)]
+    if not 0 < whole_run < AS_LARGE or not curves or not all(_falls_to_the_end(c) for c in curves):
+        return None
+    longest = max(curves, key=len)
+    return Unfinished(longest, ratio, whole_run, _last_win(longest))
+
+
+def _falls_to_the_end(c: Curve) -> bool:
+    last = np.array_split(c.values, 4)[-1]
+    error = c.noise * math.sqrt(2 / len(last))
+    return c.nonfinite == 0 and _last_win(c) > max(WINS * float(np.mean(last)), ERRORS * error) and end(c).value > LEFT * start(c).value
+
+
+def _last_win(c: Curve) -> float:
+    before, last = np.array_split(c.values, 4)[2:]
+    return float(np.mean(before) - np.mean(last))
