@@ -73,10 +73,12 @@ RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 """Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
 STRETCHES, LONG, ERRORS, RISES = 12, 240, 5.0, 0.03
 """...or training, in the mean over twelve stretches of at least fifteen steps, rises by 3 % and five standard errors, and stays above: a run that learns does not end above where it was."""
-HIGH, HARDLY_WON = 0.4, 0.93
-"""...or stands: two fifths of the first loss are left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a fifth, or win on."""
+HIGH, HARDLY_WON = 0.25, 0.93
+"""...or stands: a quarter of the first loss is left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a tenth, or win on."""
 STRETCH, BELOW_GUESSING, SURELY = 10, 0.9, 4.0
 """Means over a fortieth of the run (ten steps at least): one that is a tenth below guessing, by four standard errors, has learned something."""
+VANISHED = 0.2
+"""Of their first size. Steps that are too large make weights larger."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -145,7 +147,7 @@ def _in_a_log(signs: Signs) -> Iterator[Evidence]:
 
 def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
     trouble = stuck(signs)
-    for sign in signs.named("update-ratio-high")[:1]:
+    for sign in signs.named("update-ratio-high")[:1] if not _vanished(record) else ():
         if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
             yield from_sign("strong", sign, rate_place(record))
         elif overshot := _overshot(record):
@@ -222,6 +224,13 @@ def _grown(record: Record) -> float:
     sizes = weights(record, record.family("weight_norm"))
     typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.zeros(0)
     return float(np.nanmax(typical)) if len(typical) and np.isfinite(typical).any() else 0.0
+
+
+def _vanished(record: Record) -> bool:
+    """The weights of the typical layer have shrunk to nearly nothing (a decay does that): then any step is large beside them."""
+    sizes = weights(record, record.family("weight_norm"))
+    typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.ones(1)
+    return bool(typical[-1] < VANISHED)
 
 
 def _thrown_back(record: Record, signs: Signs) -> str:
