@@ -39,6 +39,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sickbay.causes.adaptive import rescales
 from sickbay.causes.crashes import crash_of
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.nonfinite import weights_ran_away
@@ -74,7 +75,7 @@ RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 STRETCHES, LONG, ERRORS, RISES = 12, 240, 5.0, 0.03
 """...or training, in the mean over twelve stretches of at least fifteen steps, rises by 3 % and five standard errors, and stays above: a run that learns does not end above where it was."""
 HIGH, HARDLY_WON = 0.25, 0.93
-"""...or stands: a quarter of the first loss is left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a tenth, or win on."""
+"""...or stands, of optimizers whose steps are as large as the rate says at any time (Adam; the first gradients of SGD are larger than all that follow): a quarter of the first loss is left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a tenth, or win on."""
 STRETCH, BELOW_GUESSING, SURELY = 10, 0.9, 4.0
 """Means over a fortieth of the run (ten steps at least): one that is a tenth below guessing, by four standard errors, has learned something."""
 VANISHED = 0.2
@@ -203,7 +204,7 @@ def _restless(record: Record, signs: Signs) -> str:
     if not replaced or grown < GROWN or not all(supervised(loss) for _, loss in judged_losses(record)):
         return ""
     told = f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large"
-    for c, _ in judged_losses(record):
+    for c, _ in judged_losses(record) if rescales(main_optimizer(record)) else ():
         if (stands := _stands_high(c)) is not None:
             return f"{told}; the loss was {stands[0]:.3g} in the second quarter of the run and is {stands[1]:.3g} in the last (it began at {float(c.values[0]):.3g})"
     if any(trend_share(c) > DONE for c, _ in judged_losses(record)):
