@@ -236,7 +236,9 @@ def on_the_way(ratio: float = 2e-3, steps: int = 300, last: float = 1.2, falls: 
     frames = np.arange(0, steps, 15)
     families = make_record(families={"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), ratio)) for x in LAYERS}}).families
     losses = (replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),)
-    return with_facts(replace(record, families=dict(record.families) | dict(families)), losses=losses, run=Run(steps=steps, epochs=6, backwards=steps))
+    return with_facts(
+        replace(record, families=dict(record.families) | dict(families)), losses=losses, run=Run(steps=steps, epochs=6, backwards=steps)
+    )
 
 
 class TestUnderfittingShortTraining(CauseTestCase):
@@ -346,6 +348,18 @@ def small(
     return make_record(series=series, loaders=loaders, **given, **facts)
 
 
+def guessing(ratios: Any, rows: int = 1) -> Record:
+    """A classifier that guesses from the first step to the last, and its updates."""
+    losses = np.random.default_rng(0).normal(np.log(6), 0.2, 1500)
+    frames = np.linspace(0, 1499, len(ratios)).astype(int)
+    families = {"update_ratio": {f"{x}.weight": (frames, np.array(ratios)) for x in LAYERS}}
+    record = small(losses, rows, families=families, run=Run(steps=1500, backwards=1500), **model_facts(*LAYERS))
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=(replace(record.facts.losses[0].heads[0], reduction="mean"),)),))
+
+
+KILLED = (0.01, 0.02, 0.01, 0.02, 0.008, 1e-4, 0.0, 0.0)
+
+
 class TestBatchTooSmall(CauseTestCase):
     cause = "batch-too-small"
     certainty = "likely"
@@ -355,8 +369,11 @@ class TestBatchTooSmall(CauseTestCase):
         yield small(jumping(2.1, 2.0), rows=2, validation=EVALUATED)
         yield small(low(), rows=2, validation=WANDERING)
         yield small(jumping(steps=4000))
+        yield guessing(KILLED)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "it guesses, and its steps are as large as ever", guessing([0.01] * 8)
+        yield "it guesses by ordinary batches", guessing(KILLED, rows=32)
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
         yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
         yield "low, and validation stands", small(low(), validation=STANDING)

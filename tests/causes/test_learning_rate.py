@@ -74,9 +74,7 @@ def restless(validation: tuple[float, ...] = SWINGING, peak: float = 0.9, grown:
 def known(record: Record, kind: str = "SGD") -> Record:
     """...of a loss that compares with labels, by an optimizer of that kind."""
     head = Head(function="cross_entropy", reduction="mean", classes=10)
-    return with_facts(
-        record, losses=(replace(record.facts.losses[0], heads=(head,)),), optimizers=(replace(record.facts.optimizers[0], kind=kind),)
-    )
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=(head,)),), optimizers=(replace(record.facts.optimizers[0], kind=kind),))
 
 
 def sized(record: Record, grown: float) -> Record:

@@ -20,11 +20,17 @@ from sickbay.signs.update_ratio_low import reach
 HEALTHY = 1e-3
 """Of the weights' size, per step (Karpathy; CS231n): below it steps are small, above it there were too few."""
 AS_LARGE = 1.0
-MINIMUM_STEPS = 20
+MINIMUM_STEPS, FEW = 6, 20
+IN_ORDER, MOST = -0.9, 0.5
+"""Of fewer than twenty steps the noise is not known: they have to fall one after the other (rank correlation with time), and half of the loss has to be left."""
 WINS, ERRORS = 0.03, 4.0
 """What the last quarter still wins of its level (and a quarter of that from its first half to its second), beyond its noise: 4 % and more in the runs above, at rates that are a tenth to a thousandth of a good one."""
+BARELY, AT_FIRST = 0.3, 0.01
+"""...or a hundredth, where the steps reach less than a third as far: many nets win next to nothing until they have found a direction."""
 LEFT = 0.15
 """Of the first loss. What has come below has learned most of what there is."""
+FARTHER, STEEP, MORE_LEFT = 3.0, 0.2, 0.2
+"""Steps that reach up to three times as far are told only where the last quarter wins a fifth of its level and a fifth of the first loss is left."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,27 @@ def unfinished(record: Record) -> Unfinished | None:
     """What shows that the run ends on its way; None where it does not, or where its loss is of a kind that need not fall."""
     ratio, whole_run = reach(record)
     curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and supervised(loss)]
-    if not 0 < whole_run < AS_LARGE or not curves or not all(_falls_to_the_end(c) for c in curves):
+    if not 0 < whole_run < FARTHER or not curves or not all(_falls_to_the_end(c, whole_run) for c in curves):
         return None
     longest = max(curves, key=len)
     return Unfinished(longest, ratio, whole_run, _last_win(longest))
 
 
-def _falls_to_the_end(c: Curve) -> bool:
+def _falls_to_the_end(c: Curve, whole_run: float) -> bool:
     """The last quarter lies clearly below the one before, and its own second half below its first: it has not stopped on the way."""
+    if c.nonfinite or (len(c) < FEW and not _in_order(c)):
+        return False
     last = np.array_split(c.values, 4)[-1]
     level, error = float(np.mean(last)), c.noise * math.sqrt(2 / len(last))
     first_half, second_half = (float(np.mean(part)) for part in np.array_split(last, 2))
-    goes_on = first_half - second_half > WINS / 4 * level
-    return c.nonfinite == 0 and goes_on and _last_win(c) > max(WINS * level, ERRORS * error) and end(c).value > LEFT * start(c).value
+    wins, left = (STEEP, MORE_LEFT) if whole_run > AS_LARGE else (AT_FIRST if whole_run < BARELY else WINS, LEFT)
+    goes_on = first_half - second_half > wins / 4 * level
+    return goes_on and _last_win(c) > max(wins * level, ERRORS * error) and end(c).value > left * start(c).value
+
+
+def _in_order(c: Curve) -> bool:
+    ranks = np.argsort(np.argsort(c.values))
+    return float(np.corrcoef(np.arange(len(c)), ranks)[0, 1]) < IN_ORDER and float(c.values[-1]) > MOST * float(c.values[0])
 
 
 def _last_win(c: Curve) -> float:

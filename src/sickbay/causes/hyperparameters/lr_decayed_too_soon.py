@@ -127,7 +127,11 @@ def _spent(record: Record, series: Series, least: int) -> Evidence | None:
     top = float(np.max(series.values))
     worth = float(np.sum(series.values)) / top
     curves = [c for c, _ in judged_losses(record) if len(c) >= least and start(c).value > 0]
-    if (worth > WORTH * len(series) and not _hardly_moved(record, series, worth, least)) or not curves or not all(end(c).value > REMAINS * float(c.values[0]) for c in curves):
+    if (
+        (worth > WORTH * len(series) and not _hardly_moved(record, series, worth, least))
+        or not curves
+        or not all(end(c).value > REMAINS * float(c.values[0]) for c in curves)
+    ):
         return None
     tenth = int(series.steps[np.flatnonzero(series.values > 0.1 * top)[-1]]) + 1
     return strong(

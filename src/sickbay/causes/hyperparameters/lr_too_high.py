@@ -203,7 +203,9 @@ def _restless(record: Record, signs: Signs) -> str:
     replaced = [s for s in signs.named("update-ratio-high") if s.numbers["peak"] > REPLACED]
     if not replaced or grown < GROWN or not all(supervised(loss) for _, loss in judged_losses(record)):
         return ""
-    told = f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large"
+    told = (
+        f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large"
+    )
     for c, _ in judged_losses(record) if rescales(main_optimizer(record)) else ():
         if (stands := _stands_high(c)) is not None:
             return f"{told}; the loss was {stands[0]:.3g} in the second quarter of the run and is {stands[1]:.3g} in the last (it began at {float(c.values[0]):.3g})"
@@ -244,7 +246,10 @@ def _thrown_back(record: Record, signs: Signs) -> str:
             continue
         levels = [float(np.mean(part)) for part in np.array_split(c.values, len(c) // width)]
         low = int(np.argmin(levels))
-        if levels[low] < min(BELOW_GUESSING * sign.numbers["chance"], sign.numbers["chance"] - SURELY * c.noise / math.sqrt(width)) and low < len(levels) - 2:
+        if (
+            levels[low] < min(BELOW_GUESSING * sign.numbers["chance"], sign.numbers["chance"] - SURELY * c.noise / math.sqrt(width))
+            and low < len(levels) - 2
+        ):
             return (
                 f"the loss had come down to {levels[low]:.3g} (mean of {width} steps around step {int(c.steps[min(len(c) - 1, low * width + width // 2)])}), was thrown back to guessing and stays there "
                 f"({sign.numbers['end']:.3g}; guessing gives {sign.numbers['chance']:.3g}); the weights of the typical layer have grown to {grown:.2g} times their size"

@@ -88,7 +88,8 @@ UNUSUAL, PULLS = 0.01, 0.3
 """...or a decay of twenty times the largest usual one (5e-4 for SGD) that is a third of the gradient's own size and more in the typical layer; with usual ones it is a hundredth."""
 NOT_GROWN, PULLS_AT_SMALL = 0.9, 0.15
 """...or a seventh of it, where the weights have become smaller besides: what is trained grows."""
-STOPPED = 0.98
+STOPPED = 0.96
+"""...and the loss has stopped if its last quarter lies less than 4 % below the one before, whatever share of a small descent that is."""
 ADDED_TO_THE_GRADIENT = frozenset("SGD Adam NAdam RAdam Adamax RMSprop Adagrad Adadelta".split())
 SMOOTHED = 0.4
 WEAKER = 100
@@ -232,7 +233,7 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
 
 
 def _done(c: Curve) -> bool:
-    """The loss has stopped to fall: its second half made less than a tenth of the descent, or its last quarter lies less than 2 % below the one before."""
+    """The loss has stopped to fall: its second half made less than a tenth of the descent, or its last quarter lies hardly below the one before."""
     before, last = (float(np.mean(part)) for part in np.array_split(c.values, 4)[2:])
     return trend_share(c) < DONE or last > STOPPED * before
 
@@ -296,7 +297,7 @@ def _decay_written(record: Record, decay: float) -> Written | None:
 
 def _penalty(record: Record, c: Curve) -> Iterator[Evidence]:
     penalty, shrunk = penalty_of(record), _shrunk(record)
-    if penalty is None or shrunk is None or shrunk > SHRUNK or trend_share(c) > DONE:
+    if penalty is None or shrunk is None or shrunk > SHRUNK or not _done(c):
         return
     first, last = penalty.rest
     if first <= 0 or last < HIGH_AND_SHRUNK * first:
