@@ -162,7 +162,7 @@ class TestLrTooLow(CauseTestCase):
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
-        yield "small steps, but enough of them", on_the_way(ratio=9e-4, steps=1500)
+        yield "small steps, but enough of them", on_the_way(ratio=9e-4, last=1.8, steps=1500)
         yield "on its way with steps of a healthy size", on_the_way(ratio=1.5e-3)
         yield "small steps, and it has levelled off", on_the_way(levels_off=True)
         yield "small steps, and little is left", on_the_way(last=0.2)
