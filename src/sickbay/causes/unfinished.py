@@ -25,10 +25,11 @@ IN_ORDER, MOST = -0.9, 0.5
 """Of fewer than twenty steps the noise is not known: they have to fall one after the other (rank correlation with time), and half of the loss has to be left."""
 WINS, ERRORS = 0.03, 4.0
 """What the last quarter still wins of its level (and a quarter of that from its first half to its second), beyond its noise: 4 % and more in the runs above, at rates that are a tenth to a thousandth of a good one."""
-BARELY, AT_FIRST = 0.3, 0.01
-"""...or a hundredth, where the steps reach less than a third as far: many nets win next to nothing until they have found a direction."""
+BARELY, AT_FIRST = 0.3, 0.005
+"""...or half a per cent, where the steps reach less than a third as far: many nets win next to nothing until they have found a direction."""
 LEFT = 0.15
 """Of the first loss. What has come below has learned most of what there is."""
+SOLVED = 0.95
 FARTHER, STEEP, MORE_LEFT = 3.0, 0.2, 0.2
 """Steps that reach up to three times as far are told only where the last quarter wins a fifth of its level and a fifth of the first loss is left."""
 
@@ -50,10 +51,16 @@ def unfinished(record: Record) -> Unfinished | None:
     """What shows that the run ends on its way; None where it does not, or where its loss is of a kind that need not fall."""
     ratio, whole_run = reach(record)
     curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and supervised(loss)]
-    if not 0 < whole_run < FARTHER or not curves or not all(_falls_to_the_end(c, whole_run) for c in curves):
+    if not 0 < whole_run < FARTHER or not curves or _answers(record) or not all(_falls_to_the_end(c, whole_run) for c in curves):
         return None
     longest = max(curves, key=len)
     return Unfinished(longest, ratio, whole_run, _last_win(longest))
+
+
+def _answers(record: Record) -> bool:
+    """Nearly every answer in training is right: what the loss still wins is confidence."""
+    right = record.series("accuracy/train").values
+    return len(right) > 0 and float(np.mean(right[-max(3, len(right) // 10) :])) > SOLVED
 
 
 def _falls_to_the_end(c: Curve, whole_run: float) -> bool:
