@@ -8,12 +8,12 @@ and whose loss still falls has too few steps (if these are of a healthy size), o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, end, start
+from sickbay.signs.curves import Curve, curve, end, start
 from sickbay.signs.losses import judged_losses, supervised
 from sickbay.signs.update_ratio_low import reach
 
@@ -30,6 +30,8 @@ BARELY, AT_FIRST = 0.3, 0.005
 LEFT = 0.15
 """Of the first loss. What has come below has learned most of what there is."""
 SOLVED = 0.95
+EVALUATIONS, AT_THE_END = 8, 0.9
+"""Four evaluations in a row, each below the one before, up to the end of the run."""
 FARTHER, STEEP, MORE_LEFT = 3.0, 0.2, 0.2
 """Steps that reach up to three times as far are told only where the last quarter wins a fifth of its level and a fifth of the first loss is left."""
 
@@ -51,7 +53,7 @@ def unfinished(record: Record) -> Unfinished | None:
     """What shows that the run ends on its way; None where it does not, or where its loss is of a kind that need not fall."""
     ratio, whole_run = reach(record)
     curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and supervised(loss)]
-    if not 0 < whole_run < FARTHER or not curves or _answers(record) or not all(_falls_to_the_end(c, whole_run) for c in curves):
+    if not 0 < whole_run < FARTHER or not curves or _answers(record) or not all(_goes_down(record, c, whole_run) for c in curves):
         return None
     longest = max(curves, key=len)
     return Unfinished(longest, ratio, whole_run, _last_win(longest))
@@ -61,6 +63,17 @@ def _answers(record: Record) -> bool:
     """Nearly every answer in training is right: what the loss still wins is confidence."""
     right = record.series("accuracy/train").values
     return len(right) > 0 and float(np.mean(right[-max(3, len(right) // 10) :])) > SOLVED
+
+
+def _goes_down(record: Record, c: Curve, whole_run: float) -> bool:
+    """Training falls to the very end; or validation, always on the same samples, does with every one of its last evaluations, where single batches differ too much to show it."""
+    if _falls_to_the_end(c, whole_run):
+        return True
+    if whole_run > AS_LARGE or c.nonfinite or _last_win(c) <= 0 or end(c).value < LEFT * start(c).value:
+        return False
+    evaluated = [e for s in record.series_like("loss/eval") if len(e := curve(s)) >= EVALUATIONS and e.nonfinite == 0 and float(np.min(e.values)) > 0]
+    shown = [e for e in evaluated if e.steps[-1] >= AT_THE_END * record.facts.run.steps and np.all(np.diff(e.values[len(e) // 2 :]) < 0)]
+    return any(_falls_to_the_end(replace(e, noise=0.0), whole_run) for e in shown)
 
 
 def _falls_to_the_end(c: Curve, whole_run: float) -> bool:

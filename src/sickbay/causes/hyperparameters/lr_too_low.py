@@ -47,6 +47,7 @@ from sickbay.script.fixing import number
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
 from sickbay.signs.losses import judged_losses
+from sickbay.signs.update_ratio_low import reach
 
 MINIMUM_STEPS = 50
 TINY = 1e-6
@@ -55,6 +56,8 @@ WHOLE_RUN, REMAINS = 0.1, 0.5
 ON_THE_WAY = 100
 """Steps: of fewer it is rather said that they are too few."""
 OTHERWISE = ("nonfinite-loss", "diverging-loss", "raised-loss", "val-rising", "val-flat-from-start", "small-gradients", "gradient-decay-with-depth")
+NOWHERE = 0.2
+"""Of the weights' size: see signs/update_ratio_low.py."""
 SOLVED = 0.9
 """Accuracy above this from the beginning: nothing is left to learn, so nothing moves."""
 
@@ -79,7 +82,7 @@ def lr_too_low(record: Record, signs: Signs) -> Iterator[Evidence]:
     if low and (slow or _hardly_moved(record, low[0])):
         yield from_sign("strong", low[0], rate_place(record))
         yield from (from_sign("hint", sign) for sign in slow[:1])
-    elif on_the_way := _on_the_way(record, signs):
+    elif on_the_way := _on_the_way(record, signs) or _nowhere(record, signs):
         yield strong(on_the_way, rate_place(record))
     else:
         return
@@ -104,6 +107,15 @@ def _on_the_way(record: Record, signs: Signs) -> str:
         f"a step changes the weights by {found.ratio:.1g} of their size (healthy: about 1e-3), all {record.facts.run.steps} together by at most {found.whole_run:.2g}; the loss, "
         f"{start(found.curve).value:.3g} at the start and {end(found.curve).value:.3g} now, falls to the very end"
     )
+
+
+def _nowhere(record: Record, signs: Signs) -> str:
+    """The noise of the batches hides whether the loss falls at all, and steps below the healthy size could not have taken the weights anywhere."""
+    ratio, whole_run = reach(record)
+    flat = next(iter(signs.named("flat-loss")), None)
+    if flat is None or not 0 < ratio < HEALTHY or whole_run > NOWHERE or signs.has(*OTHERWISE):
+        return ""
+    return f"a step changes the weights by {ratio:.1g} of their size (healthy: about 1e-3), all {record.facts.run.steps} together by at most {whole_run:.2g}, and {flat.text}"
 
 
 def _in_a_log(record: Record, slow: tuple[Sign, ...]) -> Iterator[Evidence]:
