@@ -102,6 +102,14 @@ def on_the_way(ratio: float = 5e-4, first: float = 2.3, last: float = 1.2, steps
     return with_facts(record, run=replace(record.facts.run, steps=steps))
 
 
+def hidden(validation: tuple[float, float] = (0.9, 0.78), noise: float = 0.15, ratio: float = 4e-4) -> Record:
+    """A slow descent that the noise of single batches hides, beside a validation loss that goes from the first value to the second in a straight line."""
+    record = on_the_way(ratio, *validation, steps=480)
+    losses = record.series("loss/train").values * np.random.default_rng(1).normal(1, noise, 480)
+    series = {"loss/train": losses, "loss/eval": (np.arange(39, 480, 40), np.linspace(*validation, 12))}
+    return replace(record, all_series=dict(record.all_series) | dict(make_record(series=series).all_series))
+
+
 class TestLrTooHigh(CauseTestCase):
     cause = "lr-too-high"
     certainty = "likely"
@@ -159,9 +167,13 @@ class TestLrTooLow(CauseTestCase):
         yield run(falling(1.27, 1.0, 200, speed=3), ratio=1.5e-4)
         yield on_the_way()
         yield on_the_way(last=0.5)
+        yield hidden()
+        yield hidden((0.9, 0.6))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "flat, with steps of a healthy size", hidden(ratio=4e-3)
+        yield "flat, with enough small steps", with_facts(run(noisy(1.0, 0.1, 600), ratio=9e-4), run=replace(run([1.0]).facts.run, steps=600))
         yield "small steps, but enough of them", on_the_way(ratio=9e-4, last=1.8, steps=1500)
         yield "on its way with steps of a healthy size", on_the_way(ratio=1.5e-3)
         yield "small steps, and it has levelled off", on_the_way(levels_off=True)
