@@ -127,12 +127,16 @@ class TestLrTooHigh(CauseTestCase):
         yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
         yield lost(1.2, grown=7.0)
         yield replaced(1.8)
+        yield sized(known(run(falling(2.3, 1.8, 500), ratio=0.02)), 7.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
         yield "back at guessing, with weights of their first size", lost(1.2, grown=1.2)
         yield "never left guessing", lost(2.25, grown=7.0)
         yield "large first steps of SGD, and a high floor", replaced(1.8, kind="SGD")
+        yield "weights that grew while it learned", sized(known(run(falling(2.3, 0.3, 500), ratio=0.02)), 7.0)
+        yield "weights that grew by steps that settle", sized(known(run(falling(2.3, 1.8, 500), ratio=0.004)), 7.0)
+        yield "Adam's weights grow with its rate", sized(known(run(falling(2.3, 1.8, 500), ratio=0.02), "Adam"), 7.0)
         yield "large first steps of Adam, and it learns", replaced(0.2)
         yield "large first steps of Adam, and it still wins", replaced(1.8, won=0.3)
         yield "weights that a decay has shrunk, beside which any step is large", sized(run(noisy(2.3, 0.02), ratio=0.3), 1e-6)

@@ -11,7 +11,7 @@ The loss diverges, swings, or never gets below its start, and single steps chang
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
 loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
 weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again, or stands high from early on. Or: the
-loss had come down, was thrown back to guessing and stays there, with weights that have grown severalfold. Or: one step replaced the
+loss had come down, was thrown back to guessing and stays there, with weights that have grown severalfold, or has hardly come down while they grew. Or: one step replaced the
 weights, the loss rose a thousandfold, and the script broke (on values that are not between 0 and 1, say). A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
@@ -78,6 +78,9 @@ HIGH, HARDLY_WON = 0.25, 0.93
 """...or stands, of optimizers whose steps are as large as the rate says at any time (Adam; the first gradients of SGD are larger than all that follow): a quarter of the first loss is left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a tenth, or win on."""
 STRETCH, BELOW_GUESSING, SURELY = 10, 0.9, 4.0
 """Means over a fortieth of the run (ten steps at least): one that is a tenth below guessing, by four standard errors, has learned something."""
+FAR_GROWN, FRAMES, UNSETTLED, IN_VAIN = 5.0, 6, 1e-2, 0.6
+"""Times their first size; observed steps; ten times the healthy size of a step, in the last third of them; and six tenths of the first loss. Of optimizers that follow the gradient's size (SGD): their weights grow with what is learned. In
+a grid of ten tasks those that grew fivefold at rates that were not too high ended below a tenth of the first loss; Adam's weights grow with its rate, and language models keep much of their loss."""
 VANISHED = 0.2
 """Of their first size. Steps that are too large make weights larger."""
 STILL_HIGH = 0.05
@@ -101,7 +104,7 @@ def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not ledger and (raised := _raised(record)):
         yield strong(raised, rate_place(record))
         return
-    if not ledger and (thrown := _thrown_back(record, signs) or _restless(record, signs)):
+    if not ledger and (thrown := _thrown_back(record, signs) or _restless(record, signs) or _grown_in_vain(record)):
         ledger = [strong(thrown, rate_place(record))]
     if not ledger and record.facts.log is not None:
         ledger = [*_in_a_log(signs)]
@@ -227,6 +230,22 @@ def _grown(record: Record) -> float:
     sizes = weights(record, record.family("weight_norm"))
     typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.zeros(0)
     return float(np.nanmax(typical)) if len(typical) and np.isfinite(typical).any() else 0.0
+
+
+def _grown_in_vain(record: Record) -> str:
+    """The weights have grown severalfold and steps still change them by a hundredth each, and most of the first loss is there: what makes weights large in a healthy run is what it has learned."""
+    updates, grown = weights(record, record.family("update_ratio")), _grown(record)
+    if grown < FAR_GROWN or rescales(main_optimizer(record)) or len(updates.steps) < FRAMES or not updates.parameters or _vanished(record):
+        return ""
+    typical = nanmedian(updates.values, axis=1)
+    late = float(nanmedian(typical[None, -(len(typical) // 3) :], axis=1)[0])
+    for c, loss in judged_losses(record):
+        if len(c) >= LONG and c.nonfinite == 0 and supervised(loss) and late > UNSETTLED and end(c).value > IN_VAIN * start(c).value:
+            return (
+                f"the weights of the typical layer have grown to {grown:.2g} times their size, and late steps still change them by {late:.1g} of it each (healthy: about 1e-3), while the loss, {start(c).value:.3g} at "
+                f"the start, is {end(c).value:.3g} at the end"
+            )
+    return ""
 
 
 def _vanished(record: Record) -> bool:
