@@ -132,7 +132,7 @@ class TestLrTooHigh(CauseTestCase):
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
         yield "back at guessing, with weights of their first size", lost(1.2, grown=1.2)
-        yield "never left guessing", lost(2.25, grown=7.0)
+        yield "never left guessing", lost(2.25, grown=4.0)
         yield "large first steps of SGD, and a high floor", replaced(1.8, kind="SGD")
         yield "weights that grew while it learned", sized(known(run(falling(2.3, 0.3, 500), ratio=0.02)), 7.0)
         yield "weights that grew by steps that settle", sized(known(run(falling(2.3, 1.8, 500), ratio=0.004)), 7.0)
