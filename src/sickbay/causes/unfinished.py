@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sickbay.facts import Loss
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, curve, end, start
 from sickbay.signs.losses import judged_losses, supervised
@@ -29,6 +30,8 @@ BARELY, AT_FIRST = 0.3, 0.005
 """...or half a per cent, where the steps reach less than a third as far: many nets win next to nothing until they have found a direction."""
 LEFT = 0.15
 """Of the first loss. What has come below has learned most of what there is."""
+LAZY = 0.1
+"""Very wide nets and large first weights learn by moves of a few hundredths of their size: there half of the loss has to be left."""
 SOLVED = 0.95
 EVALUATIONS, AT_THE_END = 8, 0.9
 """Four evaluations in a row, each below the one before, up to the end of the run."""
@@ -52,11 +55,16 @@ class Unfinished:
 def unfinished(record: Record) -> Unfinished | None:
     """What shows that the run ends on its way; None where it does not, or where its loss is of a kind that need not fall."""
     ratio, whole_run = reach(record)
-    curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and supervised(loss)]
+    curves = [c for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and (supervised(loss) or _by_hand(record, loss))]
     if not 0 < whole_run < FARTHER or not curves or _answers(record) or not all(_goes_down(record, c, whole_run) for c in curves):
         return None
     longest = max(curves, key=len)
     return Unfinished(longest, ratio, whole_run, _last_win(longest))
+
+
+def _by_hand(record: Record, loss: Loss | None) -> bool:
+    """A loss that the script writes itself (`((model(x) - y) ** 2).mean()`), the only one, of a run that collects no reward."""
+    return loss is not None and not loss.heads and len(record.facts.losses) == 1 and not len(record.series("reward"))
 
 
 def _answers(record: Record) -> bool:
@@ -84,6 +92,7 @@ def _falls_to_the_end(c: Curve, whole_run: float) -> bool:
     level, error = float(np.mean(last)), c.noise * math.sqrt(2 / len(last))
     first_half, second_half = (float(np.mean(part)) for part in np.array_split(last, 2))
     wins, left = (STEEP, MORE_LEFT) if whole_run > AS_LARGE else (AT_FIRST if whole_run < BARELY else WINS, LEFT)
+    left = MOST if whole_run < LAZY else left
     goes_on = first_half - second_half > wins / 4 * level
     return goes_on and _last_win(c) > max(wins * level, ERRORS * error) and end(c).value > left * start(c).value
 

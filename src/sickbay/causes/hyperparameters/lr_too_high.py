@@ -72,6 +72,8 @@ REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
 RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 """Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
+SOLVED = 0.005
+"""Of the first training loss: below half a per cent of it, swings do not matter."""
 STRETCHES, LONG, ERRORS, RISES = 12, 240, 5.0, 0.03
 """...or training, in the mean over twelve stretches of at least fifteen steps, rises by 3 % and five standard errors, and stays above: a run that learns does not end above where it was."""
 HIGH, HARDLY_WON = 0.25, 0.93
@@ -214,9 +216,10 @@ def _restless(record: Record, signs: Signs) -> str:
             return f"{told}; the loss was {stands[0]:.3g} in the second quarter of the run and is {stands[1]:.3g} in the last (it began at {float(c.values[0]):.3g})"
     if any(trend_share(c) > DONE for c, _ in judged_losses(record)):
         return ""
+    first = max((float(c.values[0]) for c, _ in judged_losses(record)), default=0.0)
     for c in (curve(s) for s in record.series_like("loss/eval")):
         swing, middle = _swing(c)
-        if swing > RESTLESS * middle:
+        if swing > RESTLESS * middle and middle > SOLVED * first:
             return f"{told}; since then validation loss, always on the same samples, swings by {swing:.2g} around {middle:.3g} from one evaluation to the next and does not fall"
     for c, _ in judged_losses(record):
         if (wandered := _wandered(c)) is not None:

@@ -40,7 +40,7 @@ from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
-from sickbay.causes.unfinished import HEALTHY, unfinished
+from sickbay.causes.unfinished import AS_LARGE, HEALTHY, unfinished
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.script.fixing import number
@@ -110,12 +110,12 @@ def _on_the_way(record: Record, signs: Signs) -> str:
 
 
 def _nowhere(record: Record, signs: Signs) -> str:
-    """The noise of the batches hides whether the loss falls at all, and steps below the healthy size could not have taken the weights anywhere."""
+    """Steps below the healthy size that could not replace the weights once, and a loss that creeps in a straight line; or hardly touch them, and the noise of the batches hides whether the loss falls at all."""
     ratio, whole_run = reach(record)
-    flat = next(iter(signs.named("flat-loss")), None)
-    if flat is None or not 0 < ratio < HEALTHY or whole_run > NOWHERE or signs.has(*OTHERWISE):
+    creeps = next((s for s in signs.named("flat-loss", "slow-descent") if whole_run < (NOWHERE if s.name == "flat-loss" else AS_LARGE)), None)
+    if creeps is None or not 0 < ratio < HEALTHY or signs.has(*OTHERWISE):
         return ""
-    return f"a step changes the weights by {ratio:.1g} of their size (healthy: about 1e-3), all {record.facts.run.steps} together by at most {whole_run:.2g}, and {flat.text}"
+    return f"a step changes the weights by {ratio:.1g} of their size (healthy: about 1e-3), all {record.facts.run.steps} together by at most {whole_run:.2g}, and {creeps.text}"
 
 
 def _in_a_log(record: Record, slow: tuple[Sign, ...]) -> Iterator[Evidence]:
