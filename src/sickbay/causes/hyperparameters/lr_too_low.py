@@ -11,7 +11,7 @@ The loss creeps or stands still, and a step changes the weights by so little tha
 could change them by a fifth at most. Gradients are not small themselves. A trial with ten times the rate decides.
 
 Or the steps are small (below a thousandth of the weights), all of them together could not replace the weights once, and the loss, of which a good part is left, falls to the very end: the last quarter
-of the run still wins some per cent. In runs of ten tasks at rates from a thousandth to a hundred times a good one, all that had learned what there was to learn had steps for 1.7 times the weights' size and more.
+of the run still wins some per cent. In runs of ten tasks at rates from a thousandth to a hundred times a good one, those that had learned what there was to learn and no longer fell had, with few exceptions, steps for more than the weights' size.
 
 ## Looks like it but is not
 

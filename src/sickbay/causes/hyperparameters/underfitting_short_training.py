@@ -17,7 +17,7 @@ single batches, falls to its last evaluation nearly as fast as it did at first (
 the falls shrink so slowly that as many evaluations again would win a fifth). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
 Whatever its length, a run is too short if its steps are of a healthy size (a thousandth of the weights and more) and yet, laid end to end, shorter than the weights are large, and its loss, of which a good part is
-left, falls to the very end: no run of ten tasks had learned what there was to learn by then (`causes/unfinished.py`).
+left, falls to the very end: hardly a run has learned what there is to learn by then (`causes/unfinished.py`).
 
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
