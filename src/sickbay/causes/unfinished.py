@@ -1,7 +1,7 @@
 """Whether a run ends on its way: its steps together do not reach as far as the weights are large, and its loss falls to the very end.
 
 What a run has learned it holds in how far its weights are from where they began. Ten tasks (tables, images, text, series; SGD with and without momentum, Adam, AdamW) were trained at rates from a thousandth to a
-hundred times a good one, and for a fiftieth to all of the epochs they need: where they had learned what there was to learn, their steps, laid end to end, were nearly always longer than the weights are large (1.3 times and more in 34 healthy twins of the ward; down to 0.5 with one sample per step, whose gradients vanish once they are answered, and once 0.6 on noisy data). A run that is below 1
+hundred times a good one, and for a fiftieth to all of the epochs they need: where they had learned what there was to learn, their steps, laid end to end, were nearly always longer than the weights are large (1.3 times and more in 61 healthy twins of the ward; down to 0.5 with one sample per step, whose gradients vanish once they are answered, and once 0.6 on noisy data). A run that is below 1
 and whose loss still falls has too few steps (if these are of a healthy size), or steps that are too small.
 """
 
