@@ -42,10 +42,10 @@ def run(losses: Any, rate: float | None = None, evaluated: float | None = None, 
     )
 
 
-def pulled(decay: float, gradient: float) -> Record:
+def pulled(decay: float, gradient: float, shrunk: float = 1.0) -> Record:
     """A loss that stands at a quarter of its start, with weights of size 3."""
     stands = np.concatenate([falling(3.0, 0.8, 200), np.full(400, 0.8)]) + 0.02 * np.random.default_rng(0).standard_normal(600)
-    record = run(stands, decay=decay)
+    record = run(stands, decay=decay, shrunk=shrunk)
     frames = record.family("weight_norm").steps
     gradients = make_record(families={"grad_norm": {f"{x}.weight": (frames, np.full(len(frames), gradient)) for x in LAYERS}}).families
     return replace(record, families=dict(record.families) | dict(gradients))
@@ -84,6 +84,13 @@ def penalised(last: float = 0.25, shrunk: float = 0.3) -> Record:
     return make_record(series={"loss/train": losses, "lr": np.full(300, 0.1)}, families=families, **given, **model_facts(*LAYERS))
 
 
+def another_net(rate: float) -> Record:
+    """Training falls with dropout on, evaluation rises with dropout off."""
+    evaluations = (np.arange(60, 1200, 60), np.r_[0.36, 0.37, np.linspace(0.42, 0.85, 17)])
+    record = run(falling(1.1, 0.2, 1200), rate=rate)
+    return replace(record, all_series=dict(record.all_series) | make_record(series={"loss/eval": evaluations}).all_series)
+
+
 class TestOverRegularised(CauseTestCase):
     cause = "over-regularised"
     certainty = "likely"
@@ -97,6 +104,8 @@ class TestOverRegularised(CauseTestCase):
         yield run(turned_again(), shrunk=0.7, decay=0.03)
         yield pulled(0.1, gradient=0.3)
         yield run(creeping(), shrunk=0.25, decay=0.1)
+        yield another_net(0.8)
+        yield pulled(0.1, gradient=1.5, shrunk=0.8)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -105,6 +114,8 @@ class TestOverRegularised(CauseTestCase):
         yield "trained in eval mode: nothing was dropped", run(high(), rate=0.9, training_in_eval=300)
         yield "a large decay that does not shrink anything", run(high(), decay=0.5)
         yield "a decay that is small beside the gradient", pulled(0.1, gradient=5.0)
+        yield "a decay that is a fifth of the gradient, and weights that keep their size", pulled(0.1, gradient=1.5)
+        yield "evaluation rises beside usual dropout", another_net(0.5)
         yield "a usual decay beside hardly any gradient", pulled(5e-4, gradient=1e-3)
         yield "weights that shrink without decay", run(high(), shrunk=0.1)
         yield "weights that shrink while the loss falls", run(falling(2.3, 0.1), shrunk=0.1, decay=0.5)
@@ -218,6 +229,18 @@ def stops(validation: Any = None, source: str = STOPS) -> Record:
     return make_record(series=series, **loop_facts(source), **model_facts(*LAYERS))
 
 
+def on_the_way(ratio: float = 2e-3, steps: int = 300, last: float = 1.2, falls: float = 1.0) -> Record:
+    """More than 150 steps of a healthy size, and a loss that falls to the end (or to that part of the run)."""
+    t = np.minimum(np.linspace(0, 1 / falls, steps), 1.0)
+    record = run((2.3 + (last - 2.3) * t) * (1 + 0.02 * np.random.default_rng(0).standard_normal(steps)))
+    frames = np.arange(0, steps, 15)
+    families = make_record(families={"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), ratio)) for x in LAYERS}}).families
+    losses = (replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),)
+    return with_facts(
+        replace(record, families=dict(record.families) | dict(families)), losses=losses, run=Run(steps=steps, epochs=6, backwards=steps)
+    )
+
+
 class TestUnderfittingShortTraining(CauseTestCase):
     cause = "underfitting-short-training"
     certainty = "likely"
@@ -233,8 +256,14 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield few()
         yield hardly_begun()
         yield stops()
+        yield on_the_way()
+        yield on_the_way(last=0.6)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "steps that reach farther than the weights are large", on_the_way(ratio=1e-2)
+        yield "steps that are too small", on_the_way(ratio=2e-4)
+        yield "few steps, and it stands", on_the_way(falls=0.5)
+        yield "few steps, and little is left", on_the_way(last=0.2)
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))
         yield "has halved already", run(steep(last=0.5))
         yield "five passes", two_passes(epochs=5)
@@ -326,6 +355,18 @@ def small(
     return make_record(series=series, loaders=loaders, **given, **facts)
 
 
+def guessing(ratios: Any, rows: int = 1) -> Record:
+    """A classifier that guesses from the first step to the last, and its updates."""
+    losses = np.random.default_rng(0).normal(np.log(6), 0.2, 1500)
+    frames = np.linspace(0, 1499, len(ratios)).astype(int)
+    families = {"update_ratio": {f"{x}.weight": (frames, np.array(ratios)) for x in LAYERS}}
+    record = small(losses, rows, families=families, run=Run(steps=1500, backwards=1500), **model_facts(*LAYERS))
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=(replace(record.facts.losses[0].heads[0], reduction="mean"),)),))
+
+
+KILLED = (0.01, 0.02, 0.01, 0.02, 0.008, 1e-4, 0.0, 0.0)
+
+
 class TestBatchTooSmall(CauseTestCase):
     cause = "batch-too-small"
     certainty = "likely"
@@ -336,8 +377,11 @@ class TestBatchTooSmall(CauseTestCase):
         yield small(low(), rows=2, validation=WANDERING)
         yield small(slowly(), validation=WILD)
         yield small(jumping(steps=4000))
+        yield guessing(KILLED)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "it guesses, and its steps are as large as ever", guessing([0.01] * 8)
+        yield "it guesses by ordinary batches", guessing(KILLED, rows=32)
         yield "it learns", small(jumping() * np.geomspace(1, 0.1, 1000))
         yield "a floor that was reached", small(np.concatenate([jumping(1.8, 0.6)[:100], jumping(0.6, 0.4)]))
         yield "low, and validation stands", small(low(), validation=STANDING)

@@ -71,6 +71,45 @@ def restless(validation: tuple[float, ...] = SWINGING, peak: float = 0.9, grown:
     return with_facts(replace(record, families=dict(record.families) | dict(sizes)), losses=(replace(record.facts.losses[0], heads=heads),))
 
 
+def known(record: Record, kind: str = "SGD") -> Record:
+    """...of a loss that compares with labels, by an optimizer of that kind."""
+    head = Head(function="cross_entropy", reduction="mean", classes=10)
+    return with_facts(record, losses=(replace(record.facts.losses[0], heads=(head,)),), optimizers=(replace(record.facts.optimizers[0], kind=kind),))
+
+
+def sized(record: Record, grown: float) -> Record:
+    """...with weights that end at so many times their first size."""
+    frames = record.family("update_ratio").steps
+    sizes = make_record(families={"weight_norm": {f"{x}.weight": (frames, np.geomspace(5, 5 * grown, len(frames))) for x in LAYERS}}).families
+    return replace(record, families=dict(record.families) | dict(sizes))
+
+
+def lost(lowest: float, grown: float) -> Record:
+    """A classifier that comes down to `lowest` in the first quarter and is at guessing from then on."""
+    return sized(known(run([*falling(2.3, lowest, 150), *noisy(math.log(10), 0.02, 450)], ratio=0.03)), grown)
+
+
+def replaced(level: float, kind: str = "Adam", grown: float = 9.0, won: float = 0.0) -> Record:
+    """The first steps replace the weights; the loss falls at once to a level and stands there, or goes on by a share of it."""
+    losses = np.concatenate([falling(4.5, level, 60), noisy(level, 0.05 * level, 540)]) - won * level * np.linspace(0, 1, 600)
+    return sized(known(run(losses, ratio=np.maximum(1.5 * 0.6 ** np.arange(40), 0.01)), kind), grown)
+
+
+def on_the_way(ratio: float = 5e-4, first: float = 2.3, last: float = 1.2, steps: int = 600, levels_off: bool = False) -> Record:
+    """Small steps, and a loss that falls in a straight line to the end of the run, or levels off before."""
+    t = np.minimum(np.linspace(0, 1.6 if levels_off else 1.0, steps), 1.0)
+    record = known(run((first + (last - first) * t) * noisy(1, 0.02, steps), ratio=ratio))
+    return with_facts(record, run=replace(record.facts.run, steps=steps))
+
+
+def hidden(validation: tuple[float, float] = (0.9, 0.78), noise: float = 0.15, ratio: float = 4e-4) -> Record:
+    """A slow descent that the noise of single batches hides, beside a validation loss that goes from the first value to the second in a straight line."""
+    record = on_the_way(ratio, *validation, steps=480)
+    losses = record.series("loss/train").values * np.random.default_rng(1).normal(1, noise, 480)
+    series = {"loss/train": losses, "loss/eval": (np.arange(39, 480, 40), np.linspace(*validation, 12))}
+    return replace(record, all_series=dict(record.all_series) | dict(make_record(series=series).all_series))
+
+
 class TestLrTooHigh(CauseTestCase):
     cause = "lr-too-high"
     certainty = "likely"
@@ -86,9 +125,21 @@ class TestLrTooHigh(CauseTestCase):
         yield restless()
         yield restless(SETTLED, level=0.4, up=0.08)
         yield fine_tuned([*falling(2.1, 0.3, 150), *noisy(2.08, 0.05, 150)])
+        yield lost(1.2, grown=7.0)
+        yield replaced(1.8)
+        yield sized(known(run(falling(2.3, 1.8, 500), ratio=0.02)), 7.0)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "back at guessing, with weights of their first size", lost(1.2, grown=1.2)
+        yield "never left guessing", lost(2.25, grown=4.0)
+        yield "large first steps of SGD, and a high floor", replaced(1.8, kind="SGD")
+        yield "weights that grew while it learned", sized(known(run(falling(2.3, 0.3, 500), ratio=0.02)), 7.0)
+        yield "weights that grew by steps that settle", sized(known(run(falling(2.3, 1.8, 500), ratio=0.004)), 7.0)
+        yield "Adam's weights grow with its rate", sized(known(run(falling(2.3, 1.8, 500), ratio=0.02), "Adam"), 7.0)
+        yield "large first steps of Adam, and it learns", replaced(0.2)
+        yield "large first steps of Adam, and it still wins", replaced(1.8, won=0.3)
+        yield "weights that a decay has shrunk, beside which any step is large", sized(run(noisy(2.3, 0.02), ratio=0.3), 1e-6)
         yield "an exception after steps that went well", broken([393.0, 380.0])
         yield "a jump, and small steps", broken([393.0, 2.3e10], ratio=0.01)
         yield "large first steps, and validation settles", restless(SETTLED)
@@ -118,9 +169,19 @@ class TestLrTooLow(CauseTestCase):
         yield run(np.linspace(2.31, 2.27, 400) + noisy(0, 0.01, 400), ratio=1e-5)
         yield run(noisy(2.3, 0.02), ratio=1e-7)
         yield run(falling(1.27, 1.0, 200, speed=3), ratio=1.5e-4)
+        yield on_the_way()
+        yield on_the_way(last=0.5)
+        yield hidden()
+        yield hidden((0.9, 0.6))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
+        yield "flat, with steps of a healthy size", hidden(ratio=4e-3)
+        yield "flat, with enough small steps", with_facts(run(noisy(1.0, 0.1, 600), ratio=9e-4), run=replace(run([1.0]).facts.run, steps=600))
+        yield "small steps, but enough of them", on_the_way(ratio=9e-4, last=1.8, steps=1500)
+        yield "on its way with steps of a healthy size", on_the_way(ratio=1.5e-3)
+        yield "small steps, and it has levelled off", on_the_way(levels_off=True)
+        yield "small steps, and little is left", on_the_way(last=0.2)
         yield "fine-tuning at a small rate", run(noisy(0.3, 0.02), ratio=1e-6, loaded=True)
         yield "already solved", run(noisy(0.02, 0.002), ratio=1e-6, extra={"accuracy/train": np.full(300, 0.99)})
         yield "small steps, but half of the loss is gone", run(falling(1.27, 0.5, 200, speed=3), ratio=1.5e-4)

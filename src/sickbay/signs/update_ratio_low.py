@@ -24,22 +24,29 @@ MOST_LAYERS = 75
 @sign("update-ratio-low")
 def update_ratio_low(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("update_ratio"))
-    if len(columns.steps) < 3 or not columns.parameters:
-        return
-    # Only where the learning rate was near its highest: a warm-up at the start or a decay later do not make a rate too low.
-    values = np.nan_to_num(columns.values[_at_full_rate(record, columns.steps)], nan=0.0, posinf=0.0)
-    typical = float(np.median(np.percentile(values, MOST_LAYERS, axis=1))) * _later_rise(record, columns.steps)
-    steps = float(max(columns.steps[-1] + 1, record.facts.run.steps))
-    if 0 < typical < PER_STEP and typical * steps < WHOLE_RUN:
+    typical, whole_run = reach(record)
+    if 0 < typical < PER_STEP and whole_run < WHOLE_RUN:
+        steps = whole_run / typical
         lowest = columns.parameters[int(np.argmin(nanmedian(columns.values, axis=0)))]
         yield Sign(
             name="update-ratio-low",
             where=lowest.name,
             steps=(int(columns.steps[0]), int(columns.steps[-1])),
             strength=share(np.log10(typical), np.log10(PER_STEP), -7.0),
-            numbers={"ratio": typical, "whole_run": typical * steps},
-            text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {typical * steps:.1g}",
+            numbers={"ratio": typical, "whole_run": whole_run},
+            text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {whole_run:.1g}",
         )
+
+
+def reach(record: Record) -> tuple[float, float]:
+    """How much a step at the full rate changes the weights, as a share of their size, and how much all steps together could if they all pointed the same way; zeros where that was not seen."""
+    columns = weights(record, record.family("update_ratio"))
+    if len(columns.steps) < 3 or not columns.parameters:
+        return 0.0, 0.0
+    # Only where the learning rate was near its highest: a warm-up at the start or a decay later do not make a rate too low.
+    values = np.nan_to_num(columns.values[_at_full_rate(record, columns.steps)], nan=0.0, posinf=0.0)
+    typical = float(np.median(np.percentile(values, MOST_LAYERS, axis=1))) * _later_rise(record, columns.steps)
+    return typical, typical * float(max(columns.steps[-1] + 1, record.facts.run.steps))
 
 
 def _at_full_rate(record: Record, observed: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -12,7 +12,8 @@ Every step is made from four samples or fewer, of a training set that is a hundr
 third of its level and more, and over the second half of the run that level no longer falls, though it is above six tenths of its start (or above
 0.35 of it, where validation jumps about too). Or it is above a fifth of it, and validation, which is always measured on the same samples, neither falls any more nor stands: it wanders
 by more than 4.5 % of its level from one evaluation to the next, as only weights that are thrown about make it. The learning rate is one that ordinary batches bear, and nothing more fundamental explains it. Without validation thousands of steps that
-have won nothing tell as much. What a curve cannot show is whether larger batches help: a trial that accumulates gradients decides.
+have won nothing tell as much. Nor does a classifier that stays at guessing have to swing: if the first steps changed its weights by several thousandths each, at the chance of single samples, and later ones not at all, they have
+killed its units. What a curve cannot show is whether larger batches help: a trial that accumulates gradients decides.
 
 ## Looks like it but is not
 
@@ -50,6 +51,7 @@ from sickbay.script.guesses import guess
 from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, noise
+from sickbay.signs.layers import nanmedian, weights
 from sickbay.signs.losses import judged_losses
 
 MOST_ROWS = 4
@@ -77,6 +79,8 @@ STANDS, HARDLY_FALLS = 0.1, 0.3
 WILDLY = 3 * WANDERS
 USUAL_RATE = {True: 2e-2, False: 0.2}
 """Highest rates in common use with ordinary batches: of optimizers that rescale gradients (Adam), and of others (SGD)."""
+BOLD, GONE = 5e-3, 1e-3
+"""Several times the healthy size of a step (a thousandth of the weights); and a thousandth of that, which is what is left when no gradient comes back."""
 LARGER = 32
 NAMES = ("batch_size", "batch", "bs", "BATCH_SIZE", "BATCH", "batchsize", "train_batch_size", "per_device_train_batch_size", "mb_size", "n_batch")
 
@@ -108,6 +112,14 @@ def batch_too_small(record: Record, signs: Signs) -> Iterator[Evidence]:
         return
     wanders = [*_wandering(record)]
     if signs.has("update-ratio-high") and not wanders:
+        return
+    if died := _died(record, signs):
+        yield strong(
+            f"each step is made from {'one sample' if rows == 1 else f'{rows} samples'}: {died}",
+            place_of(_written(record, rows)) or _loader(record) or _fed_at(record, rows),
+            rows=rows,
+        )
+        yield hint(f"the learning rate of {number(lr or 0.0)} is one that ordinary batches bear")
         return
     for c, _ in judged_losses(record):
         jumps = wanders or [*_validation(record)]
@@ -152,6 +164,19 @@ def _stands(c: Curve, high: float, falls: float) -> tuple[float, float] | None:
     error = spread * math.sqrt(8 / len(half))  # of the difference of two quarters
     stands = last > high * _begin(c) and spread > NOISY * last and parts[0] - parts[-1] < max(falls * last, 2 * error)
     return (last, spread) if stands else None
+
+
+def _died(record: Record, signs: Signs) -> str:
+    """The classifier guesses from the first step to the last, and its updates, large at first, have gone: steps at the chance of a few samples have killed its units."""
+    sizes = weights(record, record.family("update_ratio"))
+    guesses = next((s for s in signs.named("chance-level") if s.where in {f.where for f in signs.named("flat-loss")}), None)
+    if guesses is None or len(sizes.steps) < 6 or not sizes.parameters or record.facts.run.steps < MINIMUM_STEPS:
+        return ""
+    typical = nanmedian(sizes.values, axis=1)
+    early, late = float(np.nanmax(typical[: len(typical) // 2])), float(np.nanmin(typical[-2:]))
+    if not (early > BOLD and late < GONE * early):
+        return ""
+    return f"steps changed the weights by up to {early:.2g} of their size each, as chance had it, and now by {late:.1g}: hardly a unit is alive, and {guesses.text}"
 
 
 def _begin(c: Curve) -> float:

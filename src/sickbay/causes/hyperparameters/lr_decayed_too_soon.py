@@ -10,7 +10,8 @@ start and less, and the loss stops where it happened to be.
 The rate falls below a hundredth of its highest value in the first 40 % of the run and stays there, and the loss hardly falls afterwards:
 it is still above half of its start, or it was falling fast up to the moment the rate dropped and stood still from then on, or it creeps down to
 the very end, many times slower than before (a loss below a tenth of its start only if the rate was gone in the first quarter). A rate of
-exactly zero for half of the run and longer needs no curve: those steps cannot change anything. Or a scheduler that waits for a plateau has no patience, cut the rate by the first noise
+exactly zero for half of the run and longer needs no curve: those steps cannot change anything. Or the steps that were made until then, laid end to end, are shorter than the weights are large, and three tenths of
+the loss are left: no run has learned by then what there is to learn. Or a scheduler that waits for a plateau has no patience, cut the rate by the first noise
 between two evaluations while the loss was falling, and brought it to a thousandth before half of the run, where the loss has stood since.
 
 ## Looks like it but is not
@@ -40,11 +41,13 @@ from sickbay.causes.evidence import located, strong
 from sickbay.causes.impatient import impatient
 from sickbay.causes.rates import rate_set_at
 from sickbay.causes.registry import cause
+from sickbay.causes.unfinished import AS_LARGE
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end, level, start
 from sickbay.signs.losses import enough, judged_losses
+from sickbay.signs.update_ratio_low import reach
 
 MINIMUM_STEPS = 100
 FEW = 30
@@ -124,7 +127,11 @@ def _spent(record: Record, series: Series, least: int) -> Evidence | None:
     top = float(np.max(series.values))
     worth = float(np.sum(series.values)) / top
     curves = [c for c, _ in judged_losses(record) if len(c) >= least and start(c).value > 0]
-    if worth > WORTH * len(series) or not curves or not all(end(c).value > REMAINS * float(c.values[0]) for c in curves):
+    if (
+        (worth > WORTH * len(series) and not _hardly_moved(record, series, worth, least))
+        or not curves
+        or not all(end(c).value > REMAINS * float(c.values[0]) for c in curves)
+    ):
         return None
     tenth = int(series.steps[np.flatnonzero(series.values > 0.1 * top)[-1]]) + 1
     return strong(
@@ -135,6 +142,12 @@ def _spent(record: Record, series: Series, least: int) -> Evidence | None:
         highest=top,
         worth=worth,
     )
+
+
+def _hardly_moved(record: Record, series: Series, worth: float, least: int) -> bool:
+    """The rate is gone in the first half of the run, and what was made of it, even if all steps pointed the same way, could not replace the weights once."""
+    ratio, _ = reach(record)
+    return _died_at(series, least) is not None and 0 < ratio * worth < AS_LARGE
 
 
 def _died_at(series: Series, least: int) -> int | None:

@@ -10,7 +10,8 @@ far in the first steps that units die and nothing can be learned afterwards.
 The loss diverges, swings, or never gets below its start, and single steps change the weights by a tenth of their size or more (about
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
 loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
-weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again. Or: one step replaced the
+weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again, or stands high from early on. Or: the
+loss had come down, was thrown back to guessing and stays there, with weights that have grown severalfold, or has hardly come down while they grew. Or: one step replaced the
 weights, the loss rose a thousandfold, and the script broke (on values that are not between 0 and 1, say). A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
@@ -32,11 +33,13 @@ A tenth of the rate; for transformers and Adam also a warm-up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from sickbay.causes.adaptive import rescales
 from sickbay.causes.crashes import crash_of
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.nonfinite import weights_ran_away
@@ -69,8 +72,19 @@ REPLACED, GROWN = 0.3, 3.0
 """Single steps of three tenths of the weights' size replace what they began with, and the weights are three times as large for it: no healthy run of 150 shows both."""
 RESTLESS, FEWEST, DONE = 0.15, 5, 0.1
 """Validation swings by 15 % of its level beside its line in the last half (five evaluations at least), the line falls by less than that, and training is done falling."""
+SOLVED = 0.005
+"""Of the first training loss: below half a per cent of it, swings do not matter."""
 STRETCHES, LONG, ERRORS, RISES = 12, 240, 5.0, 0.03
 """...or training, in the mean over twelve stretches of at least fifteen steps, rises by 3 % and five standard errors, and stays above: a run that learns does not end above where it was."""
+HIGH, HARDLY_WON = 0.25, 0.93
+"""...or stands, of optimizers whose steps are as large as the rate says at any time (Adam; the first gradients of SGD are larger than all that follow): a quarter of the first loss is left, and the last quarter of the run lies less than 7 % below the second. At rates up to ten times a good one the same nets come below a tenth, or win on."""
+STRETCH, BELOW_GUESSING, SURELY = 10, 0.9, 4.0
+"""Means over a fortieth of the run (ten steps at least): one that is a tenth below guessing, by four standard errors, has learned something."""
+FAR_GROWN, FRAMES, UNSETTLED, IN_VAIN = 5.0, 6, 1e-2, 0.6
+"""Times their first size; observed steps; ten times the healthy size of a step, in the last third of them; and six tenths of the first loss. Of optimizers that follow the gradient's size (SGD): their weights grow with what is learned. In
+a grid of ten tasks those that grew fivefold at rates that were not too high ended below a tenth of the first loss; Adam's weights grow with its rate, and language models keep much of their loss."""
+VANISHED = 0.2
+"""Of their first size. Steps that are too large make weights larger."""
 STILL_HIGH = 0.05
 """Late updates of a twentieth of the weights per step: the weights never settle."""
 
@@ -92,8 +106,8 @@ def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not ledger and (raised := _raised(record)):
         yield strong(raised, rate_place(record))
         return
-    if not ledger and (restless := _restless(record, signs)):
-        ledger = [strong(restless, rate_place(record))]
+    if not ledger and (thrown := _thrown_back(record, signs) or _restless(record, signs) or _grown_in_vain(record)):
+        ledger = [strong(thrown, rate_place(record))]
     if not ledger and record.facts.log is not None:
         ledger = [*_in_a_log(signs)]
     if not ledger:
@@ -139,7 +153,7 @@ def _in_a_log(signs: Signs) -> Iterator[Evidence]:
 
 def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
     trouble = stuck(signs)
-    for sign in signs.named("update-ratio-high")[:1]:
+    for sign in signs.named("update-ratio-high")[:1] if not _vanished(record) else ():
         if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
             yield from_sign("strong", sign, rate_place(record))
         elif overshot := _overshot(record):
@@ -190,26 +204,88 @@ def _raised(record: Record) -> str:
 
 def _restless(record: Record, signs: Signs) -> str:
     """The first steps replaced the weights, which have grown by them, and validation, always on the same samples, swings to the end: too large a step is never small beside the minimum."""
-    sizes = weights(record, record.family("weight_norm"))
-    typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.zeros(0)
-    grown = float(np.nanmax(typical)) if len(typical) and np.isfinite(typical).any() else 0.0
+    grown = _grown(record)
     replaced = [s for s in signs.named("update-ratio-high") if s.numbers["peak"] > REPLACED]
-    if not replaced or grown < GROWN or any(trend_share(c) > DONE or not supervised(loss) for c, loss in judged_losses(record)):
+    if not replaced or grown < GROWN or not all(supervised(loss) for _, loss in judged_losses(record)):
         return ""
+    told = (
+        f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large"
+    )
+    for c, _ in judged_losses(record) if rescales(main_optimizer(record)) else ():
+        if (stands := _stands_high(c)) is not None:
+            return f"{told}; the loss was {stands[0]:.3g} in the second quarter of the run and is {stands[1]:.3g} in the last (it began at {float(c.values[0]):.3g})"
+    if any(trend_share(c) > DONE for c, _ in judged_losses(record)):
+        return ""
+    first = max((float(c.values[0]) for c, _ in judged_losses(record)), default=0.0)
     for c in (curve(s) for s in record.series_like("loss/eval")):
         swing, middle = _swing(c)
-        if swing > RESTLESS * middle:
-            return (
-                f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large; since then validation loss, "
-                f"always on the same samples, swings by {swing:.2g} around {middle:.3g} from one evaluation to the next and does not fall"
-            )
+        if swing > RESTLESS * middle and middle > SOLVED * first:
+            return f"{told}; since then validation loss, always on the same samples, swings by {swing:.2g} around {middle:.3g} from one evaluation to the next and does not fall"
     for c, _ in judged_losses(record):
         if (wandered := _wandered(c)) is not None:
+            length = len(c) // (STRETCHES + STRETCHES // 3)
+            return f"{told}; the loss, in the mean over {length} steps, has been at {wandered[0]:.3g}, has gone up to {wandered[1]:.3g} since and not come back"
+    return ""
+
+
+def _grown(record: Record) -> float:
+    """How many times as large the weights of the typical layer have become; 0 where that was not seen."""
+    sizes = weights(record, record.family("weight_norm"))
+    typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.zeros(0)
+    return float(np.nanmax(typical)) if len(typical) and np.isfinite(typical).any() else 0.0
+
+
+def _grown_in_vain(record: Record) -> str:
+    """The weights have grown severalfold and steps still change them by a hundredth each, and most of the first loss is there: what makes weights large in a healthy run is what it has learned."""
+    updates, grown = weights(record, record.family("update_ratio")), _grown(record)
+    if grown < FAR_GROWN or rescales(main_optimizer(record)) or len(updates.steps) < FRAMES or not updates.parameters or _vanished(record):
+        return ""
+    typical = nanmedian(updates.values, axis=1)
+    late = float(nanmedian(typical[None, -(len(typical) // 3) :], axis=1)[0])
+    for c, loss in judged_losses(record):
+        if len(c) >= LONG and c.nonfinite == 0 and supervised(loss) and late > UNSETTLED and end(c).value > IN_VAIN * start(c).value:
             return (
-                f"the first steps changed the weights by up to {replaced[0].numbers['peak']:.2g} of their size each and made them {grown:.2g} times as large; the loss, "
-                f"in the mean over {len(c) // (STRETCHES + STRETCHES // 3)} steps, has been at {wandered[0]:.3g}, has gone up to {wandered[1]:.3g} since and not come back"
+                f"the weights of the typical layer have grown to {grown:.2g} times their size, and late steps still change them by {late:.1g} of it each (healthy: about 1e-3), while the loss, {start(c).value:.3g} at "
+                f"the start, is {end(c).value:.3g} at the end"
             )
     return ""
+
+
+def _vanished(record: Record) -> bool:
+    """The weights of the typical layer have shrunk to nearly nothing (a decay does that): then any step is large beside them."""
+    sizes = weights(record, record.family("weight_norm"))
+    typical = nanmedian(sizes.values / sizes.values[:1], axis=1) if len(sizes.steps) and sizes.parameters else np.ones(1)
+    return bool(typical[-1] < VANISHED)
+
+
+def _thrown_back(record: Record, signs: Signs) -> str:
+    """A classifier that had left guessing behind and is back at it for the last part of the run, with weights that have grown severalfold: its units died or are pushed to their limits."""
+    grown = _grown(record)
+    for sign in signs.named("chance-level") if grown > GROWN else ():
+        c = next((c for c, loss in judged_losses(record) if c.name == sign.where and supervised(loss)), None)
+        width = max(STRETCH, len(c) // 40) if c is not None else 0
+        if c is None or len(c) < 4 * width or c.nonfinite:
+            continue
+        levels = [float(np.mean(part)) for part in np.array_split(c.values, len(c) // width)]
+        low = int(np.argmin(levels))
+        if (
+            levels[low] < min(BELOW_GUESSING * sign.numbers["chance"], sign.numbers["chance"] - SURELY * c.noise / math.sqrt(width))
+            and low < len(levels) - 2
+        ):
+            return (
+                f"the loss had come down to {levels[low]:.3g} (mean of {width} steps around step {int(c.steps[min(len(c) - 1, low * width + width // 2)])}), was thrown back to guessing and stays there "
+                f"({sign.numbers['end']:.3g}; guessing gives {sign.numbers['chance']:.3g}); the weights of the typical layer have grown to {grown:.2g} times their size"
+            )
+    return ""
+
+
+def _stands_high(c: Curve) -> tuple[float, float] | None:
+    """The level after a quarter of the run and at its end, where most of the first loss is left and next to nothing of it was won in between."""
+    if len(c) < LONG or c.nonfinite:
+        return None
+    quarters = [float(np.mean(part)) for part in np.array_split(c.values, 4)]
+    stands = quarters[-1] > HIGH * float(c.values[0]) and quarters[-1] > HARDLY_WON * quarters[1]
+    return (quarters[1], quarters[-1]) if stands else None
 
 
 def _wandered(c: Curve) -> tuple[float, float] | None:

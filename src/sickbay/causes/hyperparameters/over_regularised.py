@@ -9,7 +9,8 @@ early on, in training and in validation, and more epochs do not help.
 ## How we know
 
 - dropout-too-high: layers drop more than seven in ten of their inputs in training, the training loss stays above two fifths of its start,
-  and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left).
+  and the same model in eval mode, with dropout off, is clearly better than in training (or three in twenty and fewer units are left). Or layers drop three quarters and more, and evaluation gets worse while
+  training gets better: that looks like overfitting, but what is dropped so hard cannot memorise; evaluation asks a net that was never trained.
 - weight-decay-too-high: an optimizer with weight decay has brought the weights of the typical layer below half of the size that they began with,
   while the loss stands high, or rises again (a little is enough, if it goes on to the end): they are not trained, they are shrunk. In healthy runs weights keep their size or grow (in 116 healthy scripts of
   the ward, with decays from 1e-4 to 0.1, the typical layer never fell below 0.8 of its first size). Or the loss stands high and has stopped to fall, and what an
@@ -35,6 +36,7 @@ Turn the regulariser off, see that the model can fit the training data, and brin
 ## References
 
 - Srivastava et al. 2014, Dropout (0.5 for hidden units, 0.2 for inputs); Loshchilov and Hutter 2019, Decoupled weight decay regularization.
+- Li et al. 2019, Understanding the disharmony between dropout and batch normalization by variance shift.
 - Karpathy 2019, A recipe for training neural networks (overfit first, regularise then).
 """
 
@@ -70,6 +72,8 @@ HIGH_AND_SHRUNK, DONE = 0.15, 0.1
 RATE = 0.7
 """Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
 EXTREME = 0.85
+MOSTLY_DROPPED = 0.75
+"""From here on the units that are left count four times and more in training: in eval mode the layers behind see sums with far less spread than those they were trained on (Li et al. 2019, variance shift)."""
 BETTER = 0.8
 """Loss in eval mode against training loss: dropout costs a fifth and more."""
 WON_MORE = 1.25
@@ -82,6 +86,10 @@ CREPT, ERRORS = 1.15, 3.0
 """...or below half of it, where the level of the loss has crept up by a seventh, beyond what its noise gives (`_creeps_back`)."""
 UNUSUAL, PULLS = 0.01, 0.3
 """...or a decay of twenty times the largest usual one (5e-4 for SGD) that is a third of the gradient's own size and more in the typical layer; with usual ones it is a hundredth."""
+NOT_GROWN, PULLS_AT_SMALL = 0.9, 0.15
+"""...or a seventh of it, where the weights have become smaller besides: what is trained grows."""
+STOPPED = 0.96
+"""...and the loss has stopped if its last quarter lies less than 4 % below the one before, whatever share of a small descent that is."""
 ADDED_TO_THE_GRADIENT = frozenset("SGD Adam NAdam RAdam Adamax RMSprop Adagrad Adadelta".split())
 SMOOTHED = 0.4
 WEAKER = 100
@@ -97,7 +105,8 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     why="Dropout, weight decay or a penalty takes away more than training can put in, so the model cannot even fit its training data.",
     explains={
         "early-plateau", "slow-descent", "flat-loss", "chance-level", "small-gradients", "gradient-decay-with-depth", "vanishing-gradient", "under-capacity", "dead-units",
-        "oscillating-loss", "val-below-train", "underfitting-short-training", "class-imbalance", "majority-class-predictor", "activation-collapse", "weight-drift",
+        "oscillating-loss", "val-below-train", "underfitting-short-training", "overfitting", "val-rising", "train-val-gap", "class-imbalance", "majority-class-predictor",
+        "activation-collapse", "weight-drift",
     },
     cure="no-regularisation",
 )  # fmt: skip
@@ -105,7 +114,7 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
     stands = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
-    ledger = [*_dropout(record, stands), *_decay(record, stands), *_penalty(record, stands)]
+    ledger = [*_dropout(record, stands), *_other_net(record, signs), *_decay(record, stands), *_penalty(record, stands)]
     if not ledger:
         return
     yield from ledger
@@ -146,6 +155,20 @@ def _dropout(record: Record, c: Curve) -> Iterator[Evidence]:
         place_of(_dropout_written(record, most)) or _dropout_called(record, most) or _masked_at(record, most),
         rate=most,
     )
+
+
+def _other_net(record: Record, signs: Signs) -> Iterator[Evidence]:
+    """Three quarters and more are dropped, and evaluation, with dropout off, goes up while training goes down. Such a net cannot memorise: what training fits are the few units that are left, many times as loud, and evaluation asks another net."""
+    most = max((p for _, p in dropouts(record)), default=0.0)
+    modes = record.facts.modes
+    if most < MOSTLY_DROPPED or modes.training_in_eval or modes.evaluation_in_train or not signs.has("train-val-gap"):
+        return
+    for sign in signs.named("val-rising")[:1]:
+        yield strong(
+            f"dropout-too-high: {most:.0%} of what comes in is dropped in every training step, and the net without dropout, which evaluation asks, is another one: {sign.text}",
+            place_of(_dropout_written(record, most)) or _dropout_called(record, most) or _masked_at(record, most),
+            rate=most,
+        )
 
 
 def _evaluated(record: Record) -> float | None:
@@ -195,13 +218,25 @@ def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
             decay=decay,
             shrunk=shrunk,
         )
-    elif stands and trend_share(c) < DONE and optimizer.kind in ADDED_TO_THE_GRADIENT and decay >= UNUSUAL and (pull := _pull(record, decay)) > PULLS:
+    elif (
+        stands
+        and _done(c)
+        and optimizer.kind in ADDED_TO_THE_GRADIENT
+        and decay >= UNUSUAL
+        and (pull := _pull(record, decay)) > (PULLS if shrunk > NOT_GROWN else PULLS_AT_SMALL)
+    ):
         yield strong(
             f"weight-decay-too-high: in the typical layer {optimizer.kind} with weight_decay={number(decay)} adds {pull:.2g} times the gradient's own size to it, towards zero",
             place,
             decay=decay,
             pull=pull,
         )
+
+
+def _done(c: Curve) -> bool:
+    """The loss has stopped to fall: its second half made less than a tenth of the descent, or its last quarter lies hardly below the one before."""
+    before, last = (float(np.mean(part)) for part in np.array_split(c.values, 4)[2:])
+    return trend_share(c) < DONE or last > STOPPED * before
 
 
 def _lost_again(c: Curve) -> bool:
@@ -263,7 +298,7 @@ def _decay_written(record: Record, decay: float) -> Written | None:
 
 def _penalty(record: Record, c: Curve) -> Iterator[Evidence]:
     penalty, shrunk = penalty_of(record), _shrunk(record)
-    if penalty is None or shrunk is None or shrunk > SHRUNK or trend_share(c) > DONE:
+    if penalty is None or shrunk is None or shrunk > SHRUNK or not _done(c):
         return
     first, last = penalty.rest
     if first <= 0 or last < HIGH_AND_SHRUNK * first:
