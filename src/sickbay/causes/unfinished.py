@@ -14,7 +14,7 @@ import numpy as np
 
 from sickbay.facts import Loss
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, curve, end, start
+from sickbay.signs.curves import Curve, curve, end, rank_correlation, start
 from sickbay.signs.losses import judged_losses, supervised
 from sickbay.signs.update_ratio_low import reach
 
@@ -98,8 +98,7 @@ def _falls_to_the_end(c: Curve, whole_run: float) -> bool:
 
 
 def _in_order(c: Curve) -> bool:
-    ranks = np.argsort(np.argsort(c.values))
-    return float(np.corrcoef(np.arange(len(c)), ranks)[0, 1]) < IN_ORDER and float(c.values[-1]) > MOST * float(c.values[0])
+    return rank_correlation(c.values) < IN_ORDER and float(c.values[-1]) > MOST * float(c.values[0])
 
 
 def _last_win(c: Curve) -> float:
