@@ -24,11 +24,9 @@ MOST_LAYERS = 75
 @sign("update-ratio-low")
 def update_ratio_low(record: Record) -> Iterator[Sign]:
     columns = weights(record, record.family("update_ratio"))
-    if len(columns.steps) < 3 or not columns.parameters:
+    typical = typical_update(record)
+    if typical is None:
         return
-    # Only where the learning rate was near its highest: a warm-up at the start or a decay later do not make a rate too low.
-    values = np.nan_to_num(columns.values[_at_full_rate(record, columns.steps)], nan=0.0, posinf=0.0)
-    typical = float(np.median(np.percentile(values, MOST_LAYERS, axis=1))) * _later_rise(record, columns.steps)
     steps = float(max(columns.steps[-1] + 1, record.facts.run.steps))
     if 0 < typical < PER_STEP and typical * steps < WHOLE_RUN:
         lowest = columns.parameters[int(np.argmin(nanmedian(columns.values, axis=0)))]
@@ -40,6 +38,16 @@ def update_ratio_low(record: Record) -> Iterator[Sign]:
             numbers={"ratio": typical, "whole_run": typical * steps},
             text=f"a step changes the weights by {typical:.1g} of their size (healthy: about 1e-3); {steps:.0f} steps by at most {typical * steps:.1g}",
         )
+
+
+def typical_update(record: Record) -> float | None:
+    """How much of their size a step changes most weights by; None where too few steps were looked at."""
+    columns = weights(record, record.family("update_ratio"))
+    if len(columns.steps) < 3 or not columns.parameters:
+        return None
+    # Only where the learning rate was near its highest: a warm-up at the start or a decay later do not make a rate too low.
+    values = np.nan_to_num(columns.values[_at_full_rate(record, columns.steps)], nan=0.0, posinf=0.0)
+    return float(np.median(np.percentile(values, MOST_LAYERS, axis=1))) * _later_rise(record, columns.steps)
 
 
 def _at_full_rate(record: Record, observed: NDArray[np.int64]) -> NDArray[np.bool_]:
