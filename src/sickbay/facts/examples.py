@@ -125,6 +125,8 @@ class Calibration:
     """Where that evaluation's loss is called,"""
     texts: tuple[str, ...] = ()
     """...as it is written, and the call around it."""
+    by_hand: bool = False
+    """The script computes no loss there: it compares answers with labels. Then the place is where it calls the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
