@@ -142,6 +142,8 @@ class Renamed:
     """...training's class, and what evaluation calls it, where that is another."""
     within: float = 0.0
     """Share of training's own labels that its other samples tell in the same way."""
+    turned: float = 0.0
+    """...and of evaluation's, as they are, once the three channels of its pictures are read in opposite order; 0 of anything else than pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
