@@ -185,6 +185,34 @@ def test_the_line_that_reads_a_file_for_each_sample() -> None:
     assert "by reading at data.py:4" in suspicion.evidence[0].text
 
 
+SAME_FILE = """\
+class Tickets(Dataset):
+    def words(self, text):
+        return [number(w) for w in text.split()]
+    def __getitem__(self, i):
+        row = self.start + i
+        with open(self.path) as f:
+            lines = f.readlines()
+        return self.words(lines[row])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (SAME_FILE, 6),
+        (SAME_FILE.replace("open(self.path)", "open(f'{self.path}/{row}.txt')"), 2),
+        (SAME_FILE.replace("open(self.path)", "open(self.paths[i])"), 2),
+    ],
+)
+def test_the_same_file_for_each_sample(text: str, line: int) -> None:
+    record = waiting(0.09, 0.1)
+    loader = replace(record.facts.loaders[0], item_at=Place("/x/data.py", 4))
+    suspicion = assert_suspects(replace(with_facts(record, loaders=(loader,)), sources={**record.sources, "/x/data.py": text}), "input-bound")
+    assert suspicion.place is not None and suspicion.place.line == line and suspicion.place.guess
+    assert ("reading the same file" in suspicion.evidence[0].text) == (line == 6) == ("read the file once" in suspicion.fix.text)
+
+
 def repeated(steps: int = 200, in_a_row: int = 0, again: int = 0, **loader: Any) -> Record:
     seen = min(steps, 512)
     batches = Batches(seen=seen, distinct=max(1, seen - again), repeated=again, in_a_row=in_a_row)

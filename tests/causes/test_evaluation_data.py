@@ -270,6 +270,18 @@ def test_classes_under_other_numbers_are_named() -> None:
     assert_silent(numbered(0.2, 0.4), "train-val-mismatch", "nothing to be told")
 
 
+def test_channels_in_opposite_order_are_no_other_numbers() -> None:
+    def coloured(turned: float) -> Record:
+        told = Renamed(rows=400, right=0.22, renamed=0.71, names=((0, 2), (2, 0)), turned=turned)
+        return run(evaluation(found=0), data_probe=DataProbe(evaluations=(EvaluatedExamples(place=CALL, renamed=told),)), **curves(5.0))
+
+    suspicion = assert_suspects(coloured(0.96), "train-val-mismatch")
+    assert (
+        "has its channels reversed" in suspicion.evidence[0].text and "96 %" in suspicion.evidence[0].text and "channel order" in suspicion.fix.text
+    )
+    assert "numbers its classes otherwise" in assert_suspects(coloured(0.3), "train-val-mismatch").evidence[0].text
+
+
 def test_samples_of_another_task_are_no_mismatch_if_the_model_answers_them() -> None:
     def strange(accuracy: float) -> Record:
         kept = Relation(rows=1500, score=0.94, chance=0.1, majority=0.15)

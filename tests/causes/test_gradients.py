@@ -10,7 +10,7 @@ import numpy as np
 from causes.scripts import added, at, loop_facts, removed
 from sickbay.facts import Accumulation, Clipping, Optimizer
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
 ACCUMULATING = """\
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -131,6 +131,19 @@ def test_the_fix_moves_the_clip_behind_backward() -> None:
 CREEPING = np.linspace(2.31, 2.2, 100) + np.random.default_rng(0).normal(0, 0.005, 100)
 
 
+def dragging(losses: Any = None, norms: float = 0.6, ratio: float = 6e-4) -> Record:
+    """A loss that falls in a straight line, by steps that are all cut to one length."""
+    losses = np.linspace(0.9, 0.27, 100) + np.random.default_rng(0).normal(0, 0.01, 100) if losses is None else losses
+    frames = np.arange(0, 100, 10)
+    return make_record(
+        series={"loss/train": losses, "clip_norm": np.full(100, norms)},
+        families={"update_ratio": {"layer.weight": (frames, np.full(len(frames), ratio))}},
+        clippings=[Clipping(kind="norm", limit=0.01, calls=100, in_time=100, looks=12, tensors=4, shared=12, place=at("clip_grad", INTIME))],
+        **loop_facts(INTIME, kind="SGD"),
+        **model_facts("layer"),
+    )
+
+
 class TestClippingTooTight(CauseTestCase):
     cause = "clipping-too-tight"
     certainty = "likely"
@@ -139,6 +152,7 @@ class TestClippingTooTight(CauseTestCase):
         yield clips(losses=CREEPING)
         yield clips(losses=CREEPING, kind="SGD", norms=np.linspace(5, 2, 100))
         yield clips(losses=CREEPING, norms=0.5)
+        yield dragging()
         yield make_record(
             series={"loss/train": CREEPING},
             clippings=[Clipping(kind="value", limit=1e-5, calls=100, in_time=100, looks=12, clipped_share=0.99)],
@@ -152,6 +166,10 @@ class TestClippingTooTight(CauseTestCase):
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "it learns all the same", clips()
+        yield "it levels off", dragging(losses=falling(0.9, 0.27, 100))
+        yield "it gets where it is to go", dragging(losses=np.linspace(0.9, 0.05, 100))
+        yield "steps of the usual length", dragging(ratio=3e-3)
+        yield "it falls, and is cut to a tenth", dragging(norms=0.12)
         yield "Adam", clips(losses=CREEPING, kind="Adam")
         yield "cut by little", clips(losses=CREEPING, norms=0.03)
         yield "cut seldom", clips(losses=CREEPING, norms=np.where(np.arange(100) % 10, 0.005, 1.0))

@@ -90,6 +90,11 @@ VARYING = {
     "text = 'some words of text'\nletters = list(set(text))\nnumber = {c: i for i, c in enumerate(letters)}\n": "sorted(set(text))",
     "def ids(sentence: str):\n    return [hash(w) % 64 for w in sentence.split()]\nx = torch.tensor(ids('a b'))\n": "zlib.crc32(w.encode())",
     "words = 'b a c'.split()\nvocabulary = {}\nfor w in set(words):\n    vocabulary[w] = len(vocabulary)\n": "sorted(set(words))",
+    "WORDS = {'a': 'b a c'.split()}\n"
+    "def text(topic):\n    words = random.choices(WORDS[topic], k=9) + ['d']\n    return words\n"
+    "def corpus(n):\n    return [(text(t), i) for i, t in enumerate(WORDS)]\n"
+    "train, test = corpus(9), corpus(3)\nwords = set(w for row, _ in train for w in row)\nnumber = {w: i for i, w in enumerate(words)}\n": "sorted(set(w for row, _ in train for w in row))",
+    "rows = []\nfor line in open('a.txt'):\n    rows.append((line.split(), 1))\nnumber = {w: i for i, w in enumerate({w for words, _ in rows for w in words})}\n": "sorted({w for words, _ in rows for w in words})",
     "rng = np.random.default_rng(hash('train') % 2**32)\nx = rng.normal(size=3)\ntrain(x)\n": "zlib.crc32('train'.encode())",
 }
 
@@ -108,6 +113,9 @@ def test_what_varies_from_process_to_process(lines: str) -> None:
         "letters = sorted(set('some text'))\n",
         "letters = list(set('some text'))\nletters.sort()\n",
         "classes = list(set([3, 1, 2]))\n",
+        "def corpus(n):\n    return [('some text', i) for i in range(n)]\nrows = corpus(9)\nclasses = list(set(c for _, c in rows))\n",
+        "SIZES = {'small': [1, 2], 'large': [3, 4]}\nclasses = list(set(SIZES['small']))\n",
+        "rows = [1]\nrows = rows + rows\nclasses = list(set(rows))\n",
         "known = set('some text'.split())\nrows = [r for r in rows if r in known]\nprint(len(set('ab')))\n",
         "x = hash((1, 2)) % 7\n",
         "def never():\n    return np.random.default_rng().normal()\n",

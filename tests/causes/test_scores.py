@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added
-from sickbay.facts import Calibration, DataProbe, Evaluation, EvaluationData, Head, LabelOrder, Loader, Loss, Op, Relation
+from sickbay.facts import Calibration, DataProbe, Evaluation, EvaluationData, Head, LabelOrder, Loader, Loss, Op, Relation, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
@@ -164,6 +164,37 @@ def test_a_student_of_softened_answers() -> None:
     assert found.place is not None and found.place.line == 59
     assert_silent(student(trained=0.3), "miscalibrated", "what it is trained for is not reached either")
     assert_silent(student(error=0.2, confidence=0.77, temperature=0.5, loss=0.3), "miscalibrated", "a little modest on purpose")
+
+
+def smoothed(most: float = 0.505, hard: bool = False, smoothing: float = 0.0, **changes: Any) -> Record:
+    """Right and unsure, in an evaluation that only counts right answers; targets that give no class more than so much."""
+    place = Place("/x/train.py", 57, None, "loss = F.cross_entropy(model(x), soft(y))")
+    soft = Values(count=800, minimum=(1 - most) / 9, maximum=most, mean=0.1, row_sum=(1.0, 1.0))
+    classes = Values(count=800, minimum=0, maximum=9, mean=4.5, whole=True)
+    head = Head(function="cross_entropy", called_at=place, classes=10, target=classes if smoothing else soft, label_smoothing=smoothing)
+    heads = (head, Head(function="cross_entropy", classes=10, target=classes)) if hard else (head,)
+    given = {"rows": 800, "classes": 10, "by_chance": 0.03, "place": LINE, "texts": ("model(x)",), "by_hand": True} | STUDENT
+    return make_record(
+        series={"loss/train": falling(2.3, 1.82, 200)},
+        losses=[Loss(index=0, heads=heads)],
+        data_probe=DataProbe(calibration=(Calibration(**given | changes),)),
+        sources={"/x/train.py": "label_smoothing"},
+    )
+
+
+def test_targets_that_ask_for_modest_answers() -> None:
+    found = assert_suspects(smoothed(), "miscalibrated", "likely")
+    assert found.place is not None and found.place.line == 57 and "label_smoothing" in found.fix.diff
+    assert any("no class more than 0.5" in e.text for e in found.evidence)
+    assert_suspects(smoothed(smoothing=0.55), "miscalibrated", "likely")
+    assert_silent(smoothed(smoothing=0.1), "miscalibrated", "smoothing in the usual measure")
+    assert_silent(smoothed(most=0.9), "miscalibrated", "mixed targets that are mostly sure")
+    assert_silent(smoothed(hard=True), "miscalibrated", "another loss has the classes themselves")
+    assert_silent(smoothed(confidence=0.8, accuracy=0.97), "miscalibrated", "the model is surer than its targets")
+
+
+def test_what_is_only_counted_by_hand_is_not_called_too_sure() -> None:
+    assert_silent(sure(by_hand=True), "miscalibrated", "judged only where training asks for it")
 
 
 def test_the_temperature_is_in_the_fix() -> None:

@@ -90,3 +90,16 @@ def test_one_line_for_both_is_told_by_its_caller() -> None:
 
 def test_it_is_not_called_a_mismatch_of_validation() -> None:
     assert_silent(run(predicted(), **judged(0.4)), "train-val-mismatch")
+
+
+def test_the_function_that_only_predictions_use() -> None:
+    script = "\n" * 36 + "def prepare(rows):\n    return torch.tensor(rows)\ndef predict(rows):\n    return model(prepare(rows))\n"
+    suspicion = assert_suspects(
+        make_record(steps=200, evaluation_data=[data(20, features())], served=[served()], sources={"/x/train.py": script}), "serving-skew"
+    )
+    assert suspicion.place is not None and (suspicion.place.line, suspicion.place.guess) == (38, True)
+    shared = script + "train(prepare(table))\n"
+    suspicion = assert_suspects(
+        make_record(steps=200, evaluation_data=[data(20, features())], served=[served()], sources={"/x/train.py": shared}), "serving-skew"
+    )
+    assert suspicion.place == SERVE, "training uses it too"

@@ -15,8 +15,9 @@ from sickbay.observe.examples.copies import near_copies
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.relation import Views, like_noise, relation
+from sickbay.observe.examples.renamed import renamed
 from sickbay.observe.examples.reservoir import Reservoir
-from sickbay.observe.examples.rows import WIDTH, keys_of, numbers_of, one_row_each, table_of, tensors_of
+from sickbay.observe.examples.rows import IMAGE, TABLE, WIDTH, keys_of, numbers_of, one_row_each, table_of, tensors_of
 from sickbay.observe.keys import scattered
 
 RNG = np.random.default_rng(0)
@@ -190,6 +191,23 @@ def test_a_run_with_its_own_labels(script: WatchScript) -> None:
 def test_classes_that_evaluation_numbers_otherwise(script: WatchScript) -> None:
     (told,) = (e.renamed for e in script(train("Y[320:] = (Y[320:] + 1) % C").replace("400", "500")).facts.data_probe.evaluations)
     assert told.right < 0.1 and told.renamed > 0.9 and set(told.names) == {(0, 1), (1, 2), (2, 3), (3, 0)}
+
+
+def test_channels_that_evaluation_reads_in_opposite_order() -> None:
+    rng = np.random.default_rng(0)
+    colours = np.array([[1.0, 0.2, 0.0], [0.0, 0.2, 1.0], [0.1, 1.0, 0.6], [0.6, 1.0, 0.1]])
+
+    def pictures(n: int) -> tuple[np.ndarray, np.ndarray]:
+        y = rng.integers(0, 4, n)
+        return (colours[y][:, :, None] + 0.2 * rng.normal(size=(n, 3, 25))).astype(np.float32), y
+
+    (x, y), (other, other_y) = pictures(400), pictures(200)
+    told = renamed(x.reshape(400, -1), y, other[:, ::-1].reshape(200, -1), other_y, IMAGE)
+    assert told is not None and told.right < 0.1 and told.turned > 0.95
+    told = renamed(x.reshape(400, -1), y, other.reshape(200, -1), other_y, IMAGE)
+    assert told is not None and told.right > 0.95 and told.turned < 0.1
+    told = renamed(x.reshape(400, -1), y, other.reshape(200, -1), other_y, TABLE)
+    assert told is not None and not told.turned
 
 
 @pytest.mark.parametrize("rows", [1, 2, 9, 11, 59])

@@ -41,6 +41,30 @@ BY_HAND = {
 }
 
 
+SURE = {
+    "temporary": "def evaluate():\n    p = model(xv).softmax(1)\n    conf, guess = p.max(1)\n    return (guess == yv).float().mean().item()\n",
+    "slices": "def evaluate():\n    return sum((model(xv[i:i+30]).argmax(1) == yv[i:i+30]).sum().item() for i in range(0, 120, 30)) / 120\n",
+}
+
+
+@pytest.mark.parametrize("way", SURE)
+def test_how_sure_the_model_is_where_answers_are_only_counted(way: str, script: WatchScript) -> None:
+    run = script(
+        CLASSES.replace("randn(240", "randn(280") + SURE[way] + LOOP + "net = model\nsure = net(xv).softmax(1).max(1).values.mean().item()\n"
+    )
+    assert run.facts.data_probe is not None
+    (told,) = run.facts.data_probe.calibration
+    assert told.by_hand and told.rows == 120 and told.classes == 3 and told.step == run.facts.run.steps
+    assert told.accuracy == pytest.approx(run.names["seen"][-1], abs=1e-6) and told.confidence == pytest.approx(run.names["sure"], abs=1e-5)
+    assert run.at(told.place, "model(xv")
+
+
+def test_outputs_that_are_no_logits_tell_nothing_of_it(script: WatchScript) -> None:
+    source = CLASSES.replace("randn(240", "randn(280").replace("F.cross_entropy(model(u), v)", "F.cross_entropy(4 * model(u), v)")
+    probe = script(source + SURE["temporary"] + LOOP).facts.data_probe
+    assert probe is None or not probe.calibration
+
+
 @pytest.mark.parametrize("way", BY_HAND)
 def test_accuracy_is_what_the_script_counts(way: str, script: WatchScript) -> None:
     run = script(CLASSES + BY_HAND[way] + LOOP)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from observe.conftest import WatchScript
+from sickbay.observe.maps.in_order import in_order
 from sickbay.observe.maps.nearly import nearly
 
 HEADER = """
@@ -68,3 +69,26 @@ def test_nearly() -> None:
     assert nearly(a, np.round(a, 3)) is None
     assert nearly(a, np.round(a * [2, 3, 1, 5, 9] + 1, 3)) is not None
     assert nearly(a, np.random.default_rng(1).normal(size=(12, 5))) is None
+
+
+def test_calls_that_are_scaled_by_their_own_numbers(script: WatchScript) -> None:
+    served = "def own(rows):\n    return serve((rows - rows.mean(0)) / (rows.std(0, unbiased=False) + 1e-6))\n[own(x[i:i+5]) for i in range(120, 160, 5)]\n"
+    (found,) = script(HEADER + served).facts.served
+    assert "scaled by their own mean and spread (8 calls)" in found.map and found.rows == found.answers == 40 and found.changed
+
+
+def test_a_logarithm_on_one_side() -> None:
+    a = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    found = in_order(a, np.exp(a), [40])
+    assert found is not None and "logarithm" in found.text
+
+
+def test_the_same_order_by_chance_or_by_sorting() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(40, 4)).astype(np.float32), rng.normal(size=(40, 4)).astype(np.float32)
+    assert in_order(a, b, [40]) is None
+    assert in_order(a, b, [1] * 40) is None, "single samples have no order"
+    assert in_order(np.sort(a, 0), np.sort(b, 0), [40]) is None, "both are sorted"
+    one, other = a[:, :1] * [1, 2, 3, 4], np.exp(a[:, :1]) * [1, 2, 3, 4]
+    assert in_order(one.astype(np.float32), other.astype(np.float32), [40]) is None, "one column four times"
+    assert in_order(a, np.where(np.arange(4) < 2, np.exp(a), a).astype(np.float32), [40]) is None, "two columns only"

@@ -58,6 +58,28 @@ def test_channels_that_the_augmentation_turns_round() -> None:
     assert turned(sides_of(text.replace("    image = image[..., ::-1]\n", ""))) is None
 
 
+def test_channels_that_are_turned_round_behind_a_switch() -> None:
+    text = """
+    class Crops(Dataset):
+        def __init__(self, frames, augment=False):
+            self.frames, self.augment = frames, augment
+        def __getitem__(self, i):
+            image = self.frames[i]
+            if self.augment:
+                image = image[:, :, ::-1]
+                if torch.rand(()) < 0.5:
+                    image = image[:, ::-1]
+            return image
+    train = Crops(a, augment=True)
+    val = Crops(b)
+    fit(train)
+    check(val)
+    """
+    place = turned(sides_of(text))
+    assert place is not None and place.text == "image = image[:, :, ::-1]" and place.guess
+    assert turned(sides_of(text.replace("if self.augment:", "if random() < 0.5:"))) is None, "no switch, but chance"
+
+
 def test_functions_that_both_sides_call_are_looked_into_for_each_call() -> None:
     text = """
     def prepare(rows):

@@ -47,3 +47,22 @@ def test_columns_and_what_is_filled_are_not_meant(change: str) -> None:
 
 def test_a_script_without_functions() -> None:
     assert taken_over(record_of("x, y = load()\nx[3] = -999\nloss = loss_fn(net(x[idx]), y[idx])\n")) is None
+
+
+CHECKED = SCRIPT.replace(
+    "x = (table - 3) / 4\n",
+    """known = np.isfinite(table).all(1)
+        table, water = table[known], water[known]
+        pack = lambda rows: (table[rows] - 3) / 4
+        x = pack(torch.randperm(len(table)))
+""",
+)
+
+
+def test_a_check_that_lets_them_pass() -> None:
+    change = "table[missing] = -999"
+    place = taken_over(record_of(CHECKED.format(change)))
+    assert place is not None and place.text == "known = np.isfinite(table).all(1)" and place.guess
+    other = CHECKED.replace("np.isfinite(table).all(1)", "torch.randperm(len(table))")
+    place = taken_over(record_of(other.format(change)))
+    assert place is not None and place.text == "table, water = station(600)", "another order leaves nothing out"

@@ -125,6 +125,8 @@ class Calibration:
     """Where that evaluation's loss is called,"""
     texts: tuple[str, ...] = ()
     """...as it is written, and the call around it."""
+    by_hand: bool = False
+    """The script computes no loss there: it compares answers with labels. Then the place is where it calls the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,8 @@ class Renamed:
     """...training's class, and what evaluation calls it, where that is another."""
     within: float = 0.0
     """Share of training's own labels that its other samples tell in the same way."""
+    turned: float = 0.0
+    """...and of evaluation's, as they are, once the three channels of its pictures are read in opposite order; 0 of anything else than pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

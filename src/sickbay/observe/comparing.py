@@ -63,6 +63,8 @@ class Comparison(NamedTuple):
     """...and of their sizes."""
     part: int
     """The how-manieth part of one forward pass's answers; 0 for all of them."""
+    labels: torch.Tensor | None = None
+    """What answers were compared with."""
 
 
 class Comparing(TorchFunctionMode):
@@ -186,7 +188,9 @@ class Comparing(TorchFunctionMode):
             return
         equal = int(torch.count_nonzero(output))
         whole = count >= known[0].total
-        self._tell(Comparison(equal if name == "eq" else count - equal, count, float("nan"), float("nan"), 0 if whole else self._parts + 1))
+        labels = next(t for t in given if self._known(t) is None)
+        right = equal if name == "eq" else count - equal
+        self._tell(Comparison(right, count, float("nan"), float("nan"), 0 if whole else self._parts + 1, labels))
         self._parts += 1
         self.following = not whole and self._parts < MOST_PARTS
 

@@ -1,7 +1,8 @@
 """Evaluations that a script judges by itself, without a loss function: how many answers are right, or how far they are off.
 
 Where a loader gave the batch and training has shown which of its tensors is the target, the model's output tells; else the script's own comparison does (see
-comparing.py). What is found is told to `LossWatch`, which knows all evaluations.
+comparing.py). What is found is told to `LossWatch`, which knows all evaluations. Where training gives the model's own output to a cross-entropy, outputs are logits: then those of
+the newest batch are held until the comparison with its labels, and told to `ExampleWatch`, which asks how sure the model is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import torch
 
 from sickbay.observe.batch_targets import BatchTargets
 from sickbay.observe.comparing import Comparing, Comparison
+from sickbay.observe.examples import ExampleWatch
+from sickbay.observe.examples.scores import copied
+from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
 from sickbay.observe.samples import caller_of
 from sickbay.observe.scored import Scored, ScoredSets
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 FRUITLESS = 4
 """Passes of one place after which nothing was compared: then it is followed no more."""
 MOST_PLACES = 64
+LOGITS = {"cross_entropy"}
+"""...and the one that takes the logits of several classes."""
 DIRECT = {"mse_loss": "squares", "l1_loss": "absolute"}
 """Losses whose value a difference tells."""
 
@@ -74,6 +80,8 @@ class JudgedWatch(Observer):
         """Operations are not followed in this run: it compiles code, or calls models from ever new places."""
         self.output = 0
         """Where the newest training output lies in memory."""
+        self.logits: Array | None = None
+        """The newest output outside training, where it is known to be logits."""
         self.functions: set[str] = set()
         """Losses that training computes from the model's own output; "" if it also computes others."""
 
@@ -136,6 +144,7 @@ class JudgedWatch(Observer):
             self.comparing.numbers = len(self.functions) == 1 and not self.functions.isdisjoint(DIRECT)
             if self.comparing.begin(output):
                 self.session.comparing = self.comparing
+                self.logits = copied(output) if self.functions == LOGITS else None
 
     def _compared(self, found: Comparison) -> None:
         if self.key is None:
@@ -144,12 +153,23 @@ class JudgedWatch(Observer):
         into = self.passes.setdefault((*self.key, found.part), HandPass())
         if found.right == found.right:
             into.add(found.right, found.judged)
+            self._score(found)
             if not found.part:
                 self.scored.answers(self.scored.newest, found.right, found.judged)
         else:
             measure = DIRECT[next(iter(self.functions))]
             into.add_loss(getattr(found, measure), found.judged)
             self.scored.loss(getattr(found, measure), found.judged, None)
+
+    def _score(self, found: Comparison) -> None:
+        """Logits and labels of the same rows, if the likeliest classes are the answers that were compared."""
+        logits, labels, self.logits = self.logits, found.labels, None
+        if logits is None or labels is None or found.part or labels.is_floating_point() or not labels.is_cpu or labels.numel() != len(logits):
+            return
+        classes = labels.detach().reshape(-1).numpy().copy()
+        examples = next((o for o in self.session.observers if isinstance(o, ExampleWatch)), None)
+        if examples is not None and int((logits.argmax(1) == classes).sum()) == found.right:
+            examples.scores.take(self.key[:2], self.session.step, logits, classes, by_hand=True)
 
     def _commit(self) -> None:
         if self.unsure is not None:
@@ -181,6 +201,7 @@ class JudgedWatch(Observer):
         self.leave()
 
     def leave(self) -> None:
+        self.logits = None
         self.comparing.leave()
         if not self.comparing.entered:
             self.session.comparing = None

@@ -1,8 +1,8 @@
 """Whether the same samples reach the model in two ways: as validation gives them, and as the script's own predictions after training do.
 
 Of each place that calls the model outside training, the first rows of its first pass are kept in memory, with the newest answers to them. When the run ends, what came
-after training is laid beside what came before: rows that are each other's image under one map (a factor, another order of columns) are the same samples,
-prepared in two ways. Only the map is written.
+after training is laid beside what came before: rows that are each other's image under one map (a factor, another order of columns), or column by column in the same
+order, are the same samples, prepared in two ways. Only the map is written.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Group:
         self.shape = shape
         self.passes = 1
         self.rows: list[Array] = []
+        """...call by call."""
         self.count = 0
         self.answers: list[Array] = []
         self.answered = 0
@@ -121,6 +122,7 @@ class ServedWatch(Observer):
     def _told(self, served: Group) -> facts.Served | None:
         """What is predicted after training, if it is an image of something that was evaluated before."""
         from sickbay.observe.maps.explained import explained
+        from sickbay.observe.maps.in_order import in_order
         from sickbay.observe.maps.nearly import nearly
         from sickbay.observe.maps.numbers import same
 
@@ -131,7 +133,7 @@ class ServedWatch(Observer):
             a, b = np.concatenate(other.rows)[:n], np.concatenate(served.rows)[:n]
             if same(a, b):
                 return None  # they are given as they were
-            if _varied(a) and (found := explained(a, b) or nearly(a, b)) is not None:
+            if _varied(a) and (found := explained(a, b) or nearly(a, b) or in_order(a, b, [len(r) for r in served.rows])) is not None:
                 answers = min(n, other.answered, served.answered) if other.step == served.step else 0
                 return facts.Served(
                     place=self._place(served.key[0]),

@@ -167,9 +167,17 @@ class Lineage:
                         yield from self._returned(function, path, depth)
             yield from self._made(owner)
         else:
+            for short in self._lambdas(call):
+                yield from self._value(short.body, path, depth)
             # A method gives back what it is called on, changed; a library's function what it is given.
             for given in (*([owner] if owner is not None else []), *call.args):
                 yield from self._value(given, path if given is owner else (), depth)
+
+    def _lambdas(self, call: ast.Call) -> Iterator[ast.Lambda]:
+        """`pack = lambda rows: TensorDataset(x[rows], y[rows])`: what the name of the call stands for, which may give more than it is given."""
+        if isinstance(call.func, ast.Name):
+            values = (value for scope in self._scopes(call) for _, value, where in self._bound(call.func.id, scope) if not where)
+            yield from (v for v in values if isinstance(v, ast.Lambda))
 
     def _instance(self, call: ast.Call, kind: ast.ClassDef, path: Path, depth: int) -> Iterator[ast.stmt]:
         """An element of a data set of the user's own: what `__getitem__` or `__iter__` gives."""
@@ -190,6 +198,8 @@ class Lineage:
     # -- names --------------------------------------------------------------------------------------------------
 
     def _name(self, name: str, near: ast.AST, path: Path, depth: int) -> Iterator[ast.stmt]:
+        if any(isinstance(a, ast.Lambda) and name in parameters(a) for a in self.source.ancestors(near)):
+            return  # what the call gives it is followed there
         if (inner := comprehended(self.source, name, near)) is not None:
             chosen = (self._chosen[inner[1]],) if inner[1] in self._chosen else ()
             yield from self._value(inner[1], (*chosen, *inner[2], *path), depth)

@@ -114,7 +114,7 @@ def left_out(found: Sides | None) -> LeftOut | None:
 
 @guess
 def turned(found: Sides | None) -> Place | None:
-    """The line that turns the order of channels round, in a function that is handed to one side only (an augmentation, say)."""
+    """The line that turns the order of channels round, in a function that is handed to one side only (an augmentation, say), or behind a switch."""
     if found is None:
         return None
     source = found.shown.source
@@ -123,7 +123,14 @@ def turned(found: Sides | None) -> Place | None:
         for function in (f for f in source.defined.get(name, ()) if isinstance(f, Function)):
             for statement in (s for s in function.body if isinstance(s, (ast.Assign, ast.Return)) and _turns(s)):
                 return guessed(source, statement)
-    return None
+    switched = [s for s in ast.walk(source.tree) if isinstance(s, (ast.Assign, ast.Return)) and _turns(s) and _by_a_switch(source, s)]
+    return guessed(source, switched[0]) if len(switched) == 1 else None
+
+
+def _by_a_switch(source: Source, statement: ast.stmt) -> bool:
+    """Under `if self.augment:` or `if split == "train":`, what both sides go through: one of them has it on."""
+    tests = [a.test for a in source.ancestors(statement) if isinstance(a, ast.If)]
+    return bool(tests) and not any(isinstance(n, ast.Call) for n in ast.walk(tests[0])) and isinstance(source.function(statement), Function)
 
 
 def _turns(statement: ast.stmt) -> bool:

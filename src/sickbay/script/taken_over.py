@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -14,14 +15,28 @@ from sickbay.script.prepared import trained_on
 EMPTY = frozenset({"zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "full_like"})
 """What they make is filled row by row: that is how data are made, not how some of them are changed."""
 
+CHECKS = frozenset({"isfinite", "isnan", "isna", "isnull", "notna", "notnull"})
+
 
 @guess
 def taken_over(record: Record) -> Place | None:
-    """`table, target = read_station()`, of a function of the script's own that puts other values into some rows (a mark for what is missing, another unit)."""
+    """`table, target = read_station()`, of a function of the script's own that puts other values into some rows (a mark for what is missing, another unit);
+    where rows are left out behind it, the line that says which: these went through."""
     for found in (given(record), trained_on(record)):
         for statement in found.statements if found is not None else ():
             if found is not None and isinstance(statement, ast.Assign) and _from_own_function(found.source, statement):
-                return found.place(statement)
+                beside = [s for s in found.statements if s.lineno > statement.lineno and found.source.function(s) is found.source.function(statement)]
+                return found.place(_check(beside) or statement)
+    return None
+
+
+def _check(statements: Sequence[ast.stmt]) -> ast.stmt | None:
+    """`known = np.isfinite(table).all(1)`, of which `table[known]` is made."""
+    masks = {n.slice.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name)}
+    for s in statements:
+        named = isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name) and s.targets[0].id in masks
+        if named and any(isinstance(n, ast.Compare) or (isinstance(n, ast.Call) and called(n) in CHECKS) for n in ast.walk(s)):
+            return s
     return None
 
 

@@ -10,7 +10,8 @@ well, and validation is poor from the first epoch on.
 Mean and spread of each feature over the training batches and over the evaluation batches, as they enter the model. Nearly all features are shifted by more than
 their own spread, or several times wider or narrower; where one rule (a factor, a shift, a standardisation, reversed channels, also before they were
 normalised) maps one to the other, it is named. Of words
-and categories, the ids at each position are counted: the same shares under other ids are another vocabulary. It is an illness only if validation does badly.
+and categories, the ids at each position are counted: the same shares under other ids are another vocabulary. Where training's samples tell evaluation's labels only under other
+numbers, or once the channels of pictures are read in opposite order, that is said. It is an illness only if validation does badly.
 
 ## Looks like it but is not
 
@@ -90,8 +91,7 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
         if is_served(record, data) or _of_later_data(record, data):
             continue
         if different := difference(data):
-            given = sides(record, data)
-            return different, where(record, data), (turned(given) if different.turned else None) or set_up(given)
+            return different, where(record, data), _turned(record, data) if different.turned else set_up(sides(record, data))
         if different := other_words(data):
             return different, where(record, data), _numbered(record, data)
     probe = _not_answered(record)
@@ -99,7 +99,8 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
     if found is None:
         return None
     different, shown = found
-    places = (_numbered(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
+    made = _turned if different.turned else _numbered
+    places = (made(record, d) for d in record.facts.evaluation_data if shown in (d.place, d.called_from))
     return different, shown, next(places, None)
 
 
@@ -122,6 +123,12 @@ def _half_way(e: EvaluatedExamples) -> float:
     """From what training's samples tell of it to what its own do."""
     across, own = (e.renamed.right, e.relation.score) if e.renamed is not None and e.relation is not None else (1.0, 1.0)
     return (across + max(own, across)) / 2
+
+
+def _turned(record: Record, data: EvaluationData) -> Place | None:
+    """Where channels are turned round for one side only."""
+    given = sides(record, data)
+    return turned(given) or set_up(given)
 
 
 def _numbered(record: Record, data: EvaluationData) -> Place | None:

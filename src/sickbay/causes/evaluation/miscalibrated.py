@@ -9,20 +9,23 @@ A classifier says 99 % and is right in 80 of 100 cases. Accuracy does not show i
 The logits and labels of the last evaluation: expected calibration error in ten bins, beside what a calibrated model of the same confidence would show on so many samples. And
 dividing all logits by one number, which changes no prediction, takes a large part of the validation loss away. Too little confidence counts only where training has
 reached what it asks for (its loss is nearly gone): then it asks for something else than evaluation does, as when a student learns its teacher's answers at a high temperature as
-its own at temperature 1.
+its own at temperature 1. Or where training's targets themselves are that modest: none of them gives any class more than so much (label smoothing of a half), the model's
+confidence stays below it, and it is right far more often.
+
+An evaluation that only counts right answers is read too, where training hands the model's own output to a cross-entropy: but only for answers that training asks to be so modest.
 
 ## Looks like it but is not
 
 - Sampling error of a small validation set.
 - A few points of overconfidence, as most networks have (Guo et al. 2017).
-- Label smoothing, mixup, focal loss: they make the model less sure on purpose.
+- Label smoothing, mixup, focal loss in the usual measure: they make the model less sure on purpose.
 - Too short a training, a learning rate that fell too soon, too strong a regularisation: the model is modest, and its training loss says so too.
 - A model that memorises its training data: `overfitting` is the cause, and this its consequence.
 
 ## Fix
 
 Temperature scaling: divide the logits by a number that is fitted on validation data. Look for what sharpens the logits (a fixed scale, a small temperature, training for too long), or blunts them (a teacher's
-softened answers: the student's logits are to be divided by the same temperature in training).
+softened answers: the student's logits are to be divided by the same temperature in training; label smoothing beyond 0.1 or so).
 
 ## References
 
@@ -40,7 +43,7 @@ import numpy as np
 from sickbay.causes.evaluated import HELD_OUT, TRAIN
 from sickbay.causes.evidence import hint, strong
 from sickbay.causes.registry import cause
-from sickbay.facts import Calibration
+from sickbay.facts import Calibration, Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
@@ -63,6 +66,8 @@ GAP, LAST = 0.3, 5
 MODEST, MODEST_GAIN, FACTOR = 0.3, 0.25, 0.3
 """Calibration error, part of the loss that is left with the best temperature, and that temperature, of a model that is far too modest: label smoothing of 0.1, mixup and focal
 loss leave errors of 0.05 to 0.2."""
+MET = 0.05
+"""By which the model may be surer than the targets say: outside training, without dropout, it is a little."""
 REACHED = 0.05
 """Of the first training loss, and of the validation loss: what is left of a training loss that is nearly gone."""
 ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma\b", re.IGNORECASE)
@@ -85,7 +90,10 @@ def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
             continue
         sure = c.confidence > c.accuracy
         far = (c.error > FAR and c.loss_tempered < GAIN * c.loss) or (c.error > NEAR and c.loss_tempered < GREAT_GAIN * c.loss)
-        soft = _trained_soft(record, c) if not sure else None
+        asked = _asked(record, c) if not sure else None
+        soft = (asked.called_at or c.place) if asked is not None else _trained_soft(record, c) if not sure and not c.by_hand else None
+        if c.by_hand and asked is None:
+            continue
         if far and c.error > BEYOND * c.by_chance and (sure or soft is not None or not _on_purpose(record)):
             say = strong if sure or soft is not None else hint  # too modest is what every model is that could have trained longer
             yield say(
@@ -98,11 +106,33 @@ def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield hint(
                 f"with all logits divided by {c.temperature:.2g}, which changes no prediction, the validation loss is {c.loss_tempered:.3g} instead of {c.loss:.3g}"
             )
-            if soft is not None:
+            if asked is not None:
+                yield hint(
+                    f"training asks for it: its targets give no class more than {_most(asked):.2g}, and the model's likeliest class gets {c.confidence:.2g}",
+                    asked.called_at,
+                )
+            elif soft is not None:
                 yield hint(
                     "the training loss is nearly gone: training asks for such answers, so that its targets (or the scale of its logits) are other than in evaluation"
                 )
         return
+
+
+def _asked(record: Record, c: Calibration) -> Head | None:
+    """The training loss, if its targets are all so modest that a model that meets them is far less sure than it is right."""
+    heads = [h for loss in record.facts.losses for h in loss.heads]
+    modest = [h for h in heads if h.classes == c.classes and 0 < _most(h) <= c.accuracy - MODEST and c.confidence <= _most(h) + MET]
+    return modest[0] if modest and len(modest) == len(heads) else None
+
+
+def _most(head: Head) -> float:
+    """What targets give to a class at most; 0 where they are classes, or no probabilities."""
+    if head.function != "cross_entropy":
+        return 0.0
+    t, eps = head.target, head.label_smoothing
+    soft = t is not None and not t.whole and t.minimum >= 0 and t.row_sum is not None and max(abs(v - 1) for v in t.row_sum) < 1e-3
+    largest = t.maximum if t is not None and soft else 1.0 if eps and t is not None and t.whole else 0.0
+    return largest * (1 - eps) + eps / max(head.classes or 1, 1) if largest else 0.0
 
 
 def _trained_soft(record: Record, c: Calibration) -> Place | None:
@@ -146,6 +176,13 @@ def _on_purpose(record: Record) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    probe = record.facts.data_probe
+    if probe is not None and any(_asked(record, c) is not None for c in probe.calibration):
+        return mend(
+            "train on targets that are surer (label smoothing of 0.1 at most), or fit one temperature on validation data and divide the logits by it",
+            "",
+            "loss = F.cross_entropy(logits, y, label_smoothing=0.05)  # y: the classes themselves",
+        )
     temperature = next((e.numbers["temperature"] for e in evidence if "temperature" in e.numbers), 1.0)
     return mend(
         "fit one temperature on validation data and divide the logits by it; look for what makes the logits so large or small",

@@ -8,7 +8,8 @@ Validation goes through the same steps as training, and looks good. The function
 ## How we know
 
 Two ways. The rows that the model is given after training are those of an earlier evaluation under one map, number for number (each times 255, columns in another order): the same samples, prepared in two
-ways; and the same weights answer them otherwise. Or mean and spread of each feature differ from training's as only a missing step of preparation makes them (times 255, standardised on one side only, channels reversed,
+ways; and the same weights answer them otherwise. Likewise where every column of every call keeps the order of the evaluation's samples and nothing else: a logarithm is missing, or each request is standardised by its
+own mean and spread. Or mean and spread of each feature differ from training's as only a missing step of preparation makes them (times 255, standardised on one side only, channels reversed,
 other ids for the same words), while another evaluation's agree with training's.
 
 ## Looks like it but is not
@@ -43,6 +44,7 @@ from sickbay.facts import EvaluationData, Served
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
+from sickbay.script.prepared_by import prepared_by
 from sickbay.signs import Signs
 
 CHANGED = 0.1
@@ -88,7 +90,7 @@ def _same_samples(record: Record, served: Served) -> Evidence | None:
     answers = f"; the same weights answer {served.changed} of {served.answers} of them otherwise" if served.answers else ""
     return proof(
         f"the {served.rows} samples that are predicted{located(place)} after training are those that were evaluated{located(served.reference)}, but {served.map}{answers}",
-        place,
+        prepared_by(record, place) or place,
         rows=served.rows,
         changed=served.changed,
     )

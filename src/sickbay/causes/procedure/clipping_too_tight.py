@@ -10,11 +10,14 @@ the gradient says: plain SGD then moves by rate times limit and no further, as i
 The norm before clipping is recorded on every step. Nearly all steps are cut, by a factor of ten or more, the optimizer does not rescale gradients (SGD,
 momentum), and the loss creeps or stands still. For clipping by value: nearly every element of the gradient lies beyond the limit.
 
+A loss that does get somewhere counts where the cut is by a factor of thirty or more, steps are shorter than usual, and the run ends with a good part of the loss left while it
+still falls in nearly a straight line: that is the shape which steps of one length give, where a rate that fits bends and levels off.
+
 ## Looks like it but is not
 
 - Adam and its kin: they divide by the gradient's running size, so a constant limit cancels out.
 - Clipping to norm 1 in large models and recurrent nets, cut often but by little, with a loss that falls.
-- Normalised gradients by design, with a rate to match: the loss falls.
+- Normalised gradients by design, with a rate to match: the loss falls and levels off, by steps of the usual length.
 - Gradients that are large because something else is wrong (unscaled data, a diverging run).
 
 ## Fix
@@ -36,7 +39,7 @@ import numpy as np
 
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.clip_limit import advise_from
-from sickbay.causes.evidence import from_sign, located, strong
+from sickbay.causes.evidence import from_sign, hint, located, strong
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.facts import Clipping
@@ -46,6 +49,11 @@ from sickbay.script.fixing import called, is_number, keyword, mend, number, sour
 from sickbay.script.moving import statement_at
 from sickbay.script.naming import named_numbers
 from sickbay.signs import Signs
+from sickbay.signs.curves import end, fall, start, trend_share
+from sickbay.signs.losses import enough, judged_losses
+from sickbay.signs.slow_descent import MINIMUM_STEPS as SLOW_STEPS
+from sickbay.signs.slow_descent import STILL_FALLING
+from sickbay.signs.update_ratio_low import reach
 
 MINIMUM_STEPS = 30
 MINIMUM_LOOKS = 5
@@ -53,6 +61,12 @@ NEARLY_ALL = 0.95
 """Clipping is meant for outliers (about 5 % of the steps); cutting 95 % of them is the opposite."""
 FACTOR = 10.0
 """Cut to a tenth of the gradient and less: as if the rate were a tenth. Below that a healthy run can make it good."""
+FAR = 30.0
+"""...of a run whose loss does fall: rates that work lie within a factor of ten or so of each other, a thirtieth is beyond all of them."""
+LEFT = 0.2
+"""Of the loss that it began with: below that a run got where it was to go, if slowly."""
+USUAL_STEP = 1e-3
+"""|update| / |weight| that is healthy (CS231n): a rate that was chosen to match the limit gives steps of that size and more."""
 SLOW = ("slow-descent", "flat-loss", "chance-level", "early-plateau", "update-ratio-low")
 
 
@@ -66,10 +80,14 @@ SLOW = ("slow-descent", "flat-loss", "chance-level", "early-plateau", "update-ra
 )
 def clipping_too_tight(record: Record, signs: Signs) -> Iterator[Evidence]:
     slow = signs.named(*SLOW)
-    if not slow or rescales(main_optimizer(record)):
+    if rescales(main_optimizer(record)):
         return
     for c in record.facts.clippings:
-        if text := _tight(record, c):
+        if not slow and c.kind == "norm" and (text := _tight(record, c, FAR)) and (drags := _drags(record)):
+            yield strong(text, c.place, limit=c.limit or 0.0)
+            yield hint(drags)
+            return
+        if slow and (text := _tight(record, c)):
             yield strong(text, c.place or _between(record), limit=c.limit or 0.0)
             yield strong(_crawls(slow[0]), steps=slow[0].steps)
             yield from (from_sign("hint", s) for s in slow[1:2])
@@ -80,7 +98,22 @@ def _crawls(sign: Sign) -> str:
     return f"training crawls: {sign.text}"
 
 
-def _tight(record: Record, c: Clipping) -> str:
+def _drags(record: Record) -> str:
+    """The loss falls, but in nearly a straight line to the end, by steps that are shorter than usual."""
+    step, _ = reach(record)
+    if not 0 < step < USUAL_STEP:
+        return ""
+    for c, _ in judged_losses(record):
+        (drop, error), late = fall(c), trend_share(c)
+        if len(c) >= enough(record, SLOW_STEPS, 10) and drop > 4 * error and end(c).value > LEFT * start(c).value > 0 and late > STILL_FALLING:
+            return (
+                f"the loss falls from {start(c).value:.4g} to {end(c).value:.4g} in nearly a straight line and has not levelled off: its second half made {late:.0%} of the way; "
+                f"a step changes the weights by {step:.1g} of their size (healthy: about 1e-3)"
+            )
+    return ""
+
+
+def _tight(record: Record, c: Clipping, factor: float = FACTOR) -> str:
     if c.kind == "hand":
         tight = c.cut is not None and c.cut >= FACTOR and c.looks >= MINIMUM_LOOKS
         return (
@@ -93,7 +126,7 @@ def _tight(record: Record, c: Clipping) -> str:
             return ""
         return f"{c.clipped_share:.0%} of all gradient elements are beyond the limit of {c.limit:g}{located(c.place)} and are cut down to it"
     norms = _norms(record, c)
-    if len(norms) < MINIMUM_STEPS or np.mean(norms > c.limit) < NEARLY_ALL or np.median(norms) < FACTOR * c.limit:
+    if len(norms) < MINIMUM_STEPS or np.mean(norms > c.limit) < NEARLY_ALL or np.median(norms) < factor * c.limit:
         return ""
     return (
         f"{np.mean(norms > c.limit):.0%} of {len(norms):,} steps are clipped{located(c.place)} to {c.limit:g}, from a median norm of {np.median(norms):.3g}: "

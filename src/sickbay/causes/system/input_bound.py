@@ -8,7 +8,7 @@ or a smaller model would change nothing.
 ## How we know
 
 The time between asking the loader for a batch and getting it, as a share of the whole step, over the run. With workers this is true waiting; without them it
-is the time that making a batch takes. Short waits are left out whatever their share: a tiny model makes anything look slow.
+is the time that making a batch takes. The line is read from the text: a file that is read again for every sample, a loop, a reader. Short waits are left out whatever their share: a tiny model makes anything look slow.
 
 ## Looks like it but is not
 
@@ -37,6 +37,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.bindings import own, parameters
 from sickbay.script.fixing import Function, called, mend, source_at
 from sickbay.signs import Signs
 
@@ -78,13 +79,14 @@ def input_bound(record: Record, signs: Signs) -> Iterator[Evidence]:
     if share < SHARE or middle < least or total < TOTAL:
         return
     place = (loader.item_at or loader.iterated_at) if loader is not None else None
-    looping = _looping(record, place)
-    reading = _reading(record, place) if looping is None else None
+    again = _again(record, place)
+    looping = _looping(record, place) if again is None else None
+    reading = _reading(record, place) if looping is None and again is None else None
     what = "making it takes" if loader is not None and not loader.workers else "waiting for it takes"
     yield strong(
         f"a step asks for its batch and {what} {1000 * middle:.0f} ms of {1000 * float(np.median(whole)):.0f} ms: {100 * share:.0f} % of the run"
-        f"{located(place, '; samples are made at')}{located(looping, ' by a loop in the function at')}{located(reading, ' by reading at')}",
-        looping or reading or place,
+        f"{located(place, '; samples are made at')}{located(again, ' by reading the same file for each of them at')}{located(looping, ' by a loop in the function at')}{located(reading, ' by reading at')}",
+        again or looping or reading or place,
         share=share,
         wait=middle,
     )
@@ -114,6 +116,30 @@ def _looping(record: Record, item: Place | None) -> Place | None:
     return None
 
 
+def _again(record: Record, item: Place | None) -> Place | None:
+    """The line that reads one and the same file for each sample: what it reads does not hang on which sample is asked for. It costs the whole file each time, whatever loops there are beside it."""
+    source = source_at(record, item)
+    made = source.statement(item.line) if source is not None and item is not None else None
+    if source is None or not isinstance(made, Function) or made.name != "__getitem__" or len(parameters(made)) != 2:
+        return None
+    which = {parameters(made)[1]}
+    for node in (n for n in own(made) if isinstance(n, (ast.Assign, ast.For))):
+        value, target = (node.value, node.targets[0]) if isinstance(node, ast.Assign) else (node.iter, node.target)
+        if not which.isdisjoint(_names(value)):
+            which |= _names(target)
+    for call in source.calls(*READERS, within=made):
+        given = {name for a in (*call.args, *(k.value for k in call.keywords)) for name in _names(a)}
+        held = [a for a in source.ancestors(call) if isinstance(a, ast.stmt)]
+        chosen = any(isinstance(a, (ast.If, ast.Try)) for a in held[: held.index(made)])  # opened when it is first needed, and kept
+        if given and given.isdisjoint(which) and not chosen:
+            return replace(source.place(call.lineno), guess=True)
+    return None
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
 def _reading(record: Record, item: Place | None) -> Place | None:
     """The line that reads a file for each sample, where the function that makes samples only does things once."""
     source = source_at(record, item)
@@ -129,6 +155,10 @@ def _loops(function: ast.AST) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     loader = _loader(record)
+    if loader is not None and _again(record, loader.item_at) is not None:
+        return mend(
+            "read the file once, when the data set is made, and only take the sample's part of it here", "", "self.rows = read(path)  # in __init__"
+        )
     text = "make samples in worker processes, or faster (whole arrays instead of loops, once instead of every epoch)"
     source = source_at(record, loader.built_at) if loader is not None else None
     calls = source.calls("DataLoader", line=loader.built_at.line) if source is not None and loader is not None and loader.built_at is not None else []

@@ -1,4 +1,5 @@
-"""Classes that are numbered otherwise in evaluation than in training: what training's samples tell of evaluation's labels, as they are and under other names."""
+"""Classes that are numbered otherwise in evaluation than in training: what training's samples tell of evaluation's labels, as they are, under other names, and with the
+channels of pictures in opposite order."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ import numpy as np
 
 from sickbay import facts
 from sickbay.observe.examples.means import BLOCK, NEIGHBOURS, one_hot, standardised
-from sickbay.observe.examples.rows import SERIES, TABLE
+from sickbay.observe.examples.rows import IMAGE, SERIES, TABLE
 from sickbay.observe.numbers import Array
 
 FEWEST_ROWS = 100
 MOST_CLASSES = 30
+CHANNELS = 3
 MOST_OWN = 400
 """Training samples that are told from the others, to see what the means are worth."""
 
@@ -29,12 +31,18 @@ def renamed(numbers: Array, y: Array, others: Array, other_y: Array, kind: str) 
     np.add.at(table, (told, given), 1)
     names = _best_names(table)
     pairs = tuple((int(named[a]), int(named[b])) for a, b in names if a != b and table[a, b])
+    turned = 0.0
+    if kind == IMAGE and others.shape[1] % CHANNELS == 0:  # of a picture without colours these are thirds, which tell nothing when they change places
+        around = others.reshape(len(others), CHANNELS, -1)[:, ::-1].reshape(others.shape)
+        z = standardised(np.concatenate([numbers, around]), by_column=False)
+        turned = float((_told(z[: len(y)], one_hot(classes, len(named)), z[len(y) :]) == given).mean())
     own = np.linspace(0, len(y) - 1, min(len(y), MOST_OWN)).astype(int)
     return facts.Renamed(
         rows=len(given),
         right=float((told == given).mean()),
         renamed=float(sum(table[a, b] for a, b in names) / len(given)),
         names=pairs[:8],
+        turned=turned,
         within=float((_told(x[: len(y)], one_hot(classes, len(named)), x[own], own) == classes[own]).mean()),
     )
 

@@ -22,7 +22,8 @@ TEMPERATURES = np.geomspace(0.1, 10.0, 41)
 class Scores:
     """One evaluation's logits."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_hand: bool) -> None:
+        self.by_hand = by_hand
         self.step = -1
         self.rows = 0
         self.logits: list[Array] = []
@@ -30,25 +31,35 @@ class Scores:
 
 
 class ScoreBook:
-    """All evaluations' logits, by where their loss is called."""
+    """All evaluations' logits, by where their loss is called (or the model, where the script compares its answers by hand)."""
 
     def __init__(self) -> None:
         self.evaluations: dict[Any, Scores] = {}
 
     def see(self, call: LossCall, key: Any, step: int) -> None:
-        if (pair := _logits(call)) is None:
-            return
+        if (pair := _logits(call)) is not None:
+            self.take(key, step, *pair)
+
+    def take(self, key: Any, step: int, logits: Array, labels: Array, by_hand: bool = False) -> None:
         scores = self.evaluations.get(key)
         if scores is None:
             if len(self.evaluations) >= MOST_EVALUATIONS:
                 return
-            scores = self.evaluations[key] = Scores()
+            scores = self.evaluations[key] = Scores(by_hand)
         if scores.step != step:
             scores.step, scores.rows, scores.logits, scores.labels = step, 0, [], []
         if scores.rows < MOST_ROWS:
-            scores.logits.append(pair[0])
-            scores.labels.append(pair[1])
-            scores.rows += len(pair[1])
+            scores.logits.append(logits)
+            scores.labels.append(labels)
+            scores.rows += len(labels)
+
+
+def copied(output: torch.Tensor) -> Array | None:
+    """A model's output, a row of logits for each sample; None if it is anything else, or too large."""
+    x = output.detach()
+    if not x.is_cpu or x.dim() != 2 or not x.is_floating_point() or not 2 <= x.shape[1] <= MOST_CLASSES or not 0 < len(x) <= MOST_ROWS:
+        return None
+    return x.float().numpy().copy()
 
 
 def _logits(call: LossCall) -> tuple[Array, Array] | None:
@@ -89,6 +100,7 @@ def calibration(scores: Scores) -> facts.Calibration | None:
         loss=_loss(logits, labels, 1.0),
         loss_tempered=float(losses[best]),
         temperature=float(TEMPERATURES[best]),
+        by_hand=scores.by_hand,
     )
 
 
