@@ -42,12 +42,9 @@ class Unreduced:
         pending, self._pending = self._pending, []
         value = float(loss.detach().float().mean()) if loss.is_cpu else math.nan
         for line, mean, elements in pending:
-            if (
-                math.isfinite(mean)
-                and math.isfinite(value)
-                and not math.isclose(mean, value, rel_tol=ALIKE)
-                and not _averaged(loss.grad_fn, elements)
-            ):
+            plain = not math.isfinite(mean) or not math.isfinite(value) or math.isclose(mean, value, rel_tol=ALIKE)
+            taken_by = None if plain else _taken_by(loss.grad_fn, elements)
+            if taken_by is not None and not taken_by.startswith("MeanBackward"):
                 self._weighed.add(line)
 
     def weighs(self, line: Any, call: LossCall) -> bool:
@@ -59,15 +56,14 @@ def unreduced(call: LossCall) -> bool:
     return call.options.get("reduction") == "none" and call.output.numel() > 1
 
 
-def _averaged(node: Any, elements: Any) -> bool:
-    """Whether the elements go straight into a mean. Autograd's nodes are made anew when they are asked for: they are compared by value."""
+def _taken_by(node: Any, elements: Any) -> str | None:
+    """The operation that takes the elements on their way to the loss, as autograd calls it; None where they do not lie behind it (or too far)."""
     ahead, met = [node], 0
     while ahead and met < MOST_NODES:
         node, met = ahead.pop(0), met + 1
         for child, _ in getattr(node, "next_functions", ()):
-            if child is None:
-                continue
-            if child == elements:
-                return bool(node.name().startswith("MeanBackward"))
-            ahead.append(child)
-    return False
+            if child is elements:
+                return str(node.name())
+            if child is not None:
+                ahead.append(child)
+    return None
