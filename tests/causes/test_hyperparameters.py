@@ -229,10 +229,10 @@ def stops(validation: Any = None, source: str = STOPS) -> Record:
     return make_record(series=series, **loop_facts(source), **model_facts(*LAYERS))
 
 
-def on_the_way(ratio: float = 2e-3, steps: int = 300, last: float = 1.2, falls: float = 1.0) -> Record:
-    """More than 150 steps of a healthy size, and a loss that falls to the end (or to that part of the run)."""
+def on_the_way(ratio: float = 2e-3, steps: int = 300, last: float = 1.2, falls: float = 1.0, evaluated: bool = True) -> Record:
+    """More than 150 steps of a healthy size, and losses that fall to the end (training's to that part of the run)."""
     t = np.minimum(np.linspace(0, 1 / falls, steps), 1.0)
-    record = run((2.3 + (last - 2.3) * t) * (1 + 0.02 * np.random.default_rng(0).standard_normal(steps)))
+    record = run((2.3 + (last - 2.3) * t) * (1 + 0.02 * np.random.default_rng(0).standard_normal(steps)), evaluated=last if evaluated else None)
     frames = np.arange(0, steps, 15)
     families = make_record(families={"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), ratio)) for x in LAYERS}}).families
     losses = (replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),)
@@ -262,6 +262,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "steps that reach farther than the weights are large", on_the_way(ratio=1e-2)
         yield "steps that are too small", on_the_way(ratio=2e-4)
+        yield "few steps, and nobody evaluates what comes of them", on_the_way(evaluated=False)
         yield "few steps, and it stands", on_the_way(falls=0.5)
         yield "few steps, and little is left", on_the_way(last=0.2)
         yield "levelling off", run(falling(2.3, 1.4, 80, noise=0.01))

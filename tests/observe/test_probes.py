@@ -366,7 +366,7 @@ def test_a_model_that_is_in_order_is_run_three_times(script: WatchScript, monkey
 
 
 def test_a_model_that_never_gives_the_same_twice_is_not_accused(script: WatchScript) -> None:
-    probes = tokens(script, "import time; self.now = time.perf_counter", "h = e + self.now() % 1", BATCH, LOSS).facts.probes
+    probes = tokens(script, "import time; self.now = time.perf_counter", "h = e + self.now() * 1e4 % 1", BATCH, LOSS).facts.probes
     assert not probes.leaks and not probes.mixing and not probes.future_tested
 
 

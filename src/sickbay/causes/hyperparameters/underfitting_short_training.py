@@ -136,7 +136,7 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
     )
     if run.shortened or mostly_loaded(record) or _schedule_ended(record) or (signs.has(*OTHERWISE) and not begun):
         return
-    if (on_the_way := _on_the_way(record)) is not None:
+    if (on_the_way := _on_the_way(record, few_passes)) is not None:
         yield on_the_way
         return
     if not (run.steps <= SHORT_STEPS or few_passes):
@@ -170,10 +170,11 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
         return
 
 
-def _on_the_way(record: Record) -> Evidence | None:
-    """Steps of a healthy size that together are shorter than the weights are large, while the loss falls to the very end."""
+def _on_the_way(record: Record, few_passes: bool) -> Evidence | None:
+    """Steps of a healthy size that together are shorter than the weights are large, while the loss falls to the very end; and so does validation, or data were hardly gone through. (A script
+    that only shows how it is done stops on its way on purpose.)"""
     found = unfinished(record) if record.facts.log is None and not _validation_stands(record) else None
-    if found is None or found.ratio < HEALTHY:
+    if found is None or found.ratio < HEALTHY or not (few_passes or _validation_falls(record)):
         return None
     c, last = found.curve, end(found.curve).value
     return strong(
