@@ -230,9 +230,12 @@ def stops(validation: Any = None, source: str = STOPS) -> Record:
 
 
 def on_the_way(ratio: float = 2e-3, steps: int = 300, last: float = 1.2, falls: float = 1.0, evaluated: bool = True) -> Record:
-    """More than 150 steps of a healthy size, and losses that fall to the end (training's to that part of the run)."""
-    t = np.minimum(np.linspace(0, 1 / falls, steps), 1.0)
-    record = run((2.3 + (last - 2.3) * t) * (1 + 0.02 * np.random.default_rng(0).standard_normal(steps)), evaluated=last if evaluated else None)
+    """More than 150 steps of a healthy size, and losses that fall to the end (or to that part of the run)."""
+    level = 2.3 + (last - 2.3) * np.minimum(np.linspace(0, 1 / falls, steps), 1.0)
+    record = run(level * (1 + 0.02 * np.random.default_rng(0).standard_normal(steps)), evaluated=last if evaluated else None)
+    if evaluated:
+        shown = record.series("loss/eval")
+        shown.values[:] = level[shown.steps]
     frames = np.arange(0, steps, 15)
     families = make_record(families={"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), ratio)) for x in LAYERS}}).families
     losses = (replace(record.facts.losses[0], heads=(Head(function="cross_entropy", reduction="mean"),)),)
