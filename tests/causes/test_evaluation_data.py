@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Filled, Loader, NearCopies, Relation, Renamed, WordShift
+from sickbay.facts import (
+    DataProbe,
+    EvaluatedExamples,
+    EvaluationData,
+    FeatureScale,
+    Filled,
+    Loader,
+    NearCopies,
+    Randomness,
+    Relation,
+    Renamed,
+    Start,
+    WordShift,
+)
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, make_record, place_in
@@ -103,6 +116,12 @@ class TestTrainValLeakage(CauseTestCase):
 def test_near_copies_that_were_made_before_the_split() -> None:
     found = assert_suspects(near(280), "train-val-leakage", "likely")
     assert "280 of 300 samples" in found.evidence[0].text and "4.0 times closer" in found.evidence[0].text
+
+
+def test_near_copies_of_other_folds_are_none() -> None:
+    record = near(280)
+    begun = Randomness(starts=tuple(Start(step=100 * i, place=LINE) for i in range(5)))
+    assert_silent(replace(record, facts=replace(record.facts, randomness=begun)), "train-val-leakage")
 
 
 def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:

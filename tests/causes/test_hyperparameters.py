@@ -259,8 +259,6 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield few()
         yield hardly_begun()
         yield stops()
-        yield on_the_way()
-        yield on_the_way(last=0.6)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "steps that reach farther than the weights are large", on_the_way(ratio=1e-2)

@@ -121,7 +121,10 @@ def _not_training(record: Record, data: EvaluationData) -> bool:
 
 
 def _near_copies(record: Record, data: EvaluationData) -> NearCopies | None:
-    """What the sample of this evaluation showed, where it says enough: a few near ones, as films and visits of one person bring them, move no score."""
+    """What the sample of this evaluation showed, where it says enough: a few near ones, as films and visits of one person bring them, move no score. Of several trainings (folds, each of
+    them scaled by its own numbers) the samples of all lie together, and one's validation is the other's training."""
+    if len(record.facts.randomness.starts) > 1:
+        return None
     probe = record.facts.data_probe
     told = [e.copies for e in probe.evaluations if (e.place, e.called_from, e.loader) == (data.place, data.called_from, data.loader)] if probe else []
     near = told[0] if told else None

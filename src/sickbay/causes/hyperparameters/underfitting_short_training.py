@@ -16,9 +16,6 @@ A run of one or two passes over its data is told too if its loss has come farthe
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
 the falls shrink so slowly that as many evaluations again would win a fifth). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
-Whatever its length, a run is too short if its steps are of a healthy size (a thousandth of the weights and more) and yet, laid end to end, shorter than the weights are large, and its loss, of which a good part is
-left, falls to the very end: hardly a run has learned what there is to learn by then (`causes/unfinished.py`).
-
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
 ## Looks like it but is not
@@ -49,14 +46,13 @@ from sickbay.causes.evidence import hint, strong
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
 from sickbay.causes.stopped import AT_THE_END, EVALUATIONS, left_early
-from sickbay.causes.unfinished import HEALTHY, unfinished
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
 from sickbay.script.length import length, length_place
 from sickbay.script.written import changed
 from sickbay.signs import Signs
-from sickbay.signs.curves import Curve, curve, drift, end, fell, noise, start
+from sickbay.signs.curves import Curve, curve, drift, fell, noise, start
 from sickbay.signs.losses import enough, judged_losses
 
 MINIMUM_STEPS = 24
@@ -136,9 +132,6 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
     )
     if run.shortened or mostly_loaded(record) or _schedule_ended(record) or (signs.has(*OTHERWISE) and not begun):
         return
-    if (on_the_way := _on_the_way(record, few_passes)) is not None:
-        yield on_the_way
-        return
     if not (run.steps <= SHORT_STEPS or few_passes):
         return
     for c, _ in judged_losses(record):
@@ -168,23 +161,6 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
             low=found.low,
         )
         return
-
-
-def _on_the_way(record: Record, few_passes: bool) -> Evidence | None:
-    """Steps of a healthy size that together are shorter than the weights are large, while the loss falls to the very end; and so does validation, or data were hardly gone through. (A script
-    that only shows how it is done stops on its way on purpose.)"""
-    found = unfinished(record) if record.facts.log is None and not _validation_stands(record) else None
-    if found is None or found.ratio < HEALTHY or not (few_passes or _validation_falls(record)):
-        return None
-    c, last = found.curve, end(found.curve).value
-    return strong(
-        f"the loss fell from {start(c).value:.3g} to {last:.3g}, and by {found.won:.2g} from the third quarter of the run to the last: it was on its way down when the run ended after {len(c)} steps. A step changes "
-        f"the weights by {found.ratio:.1g} of their size, all together by {found.whole_run:.2g} at most",
-        length_place(record),
-        (int(c.steps[3 * len(c) // 4]), int(c.steps[-1])),
-        loss=last,
-        whole_run=found.whole_run,
-    )
 
 
 def outlook(c: Curve) -> Outlook | None:
