@@ -2,7 +2,7 @@
 
 What a run has learned it holds in how far its weights are from where they began. Ten tasks (tables, images, text, series; SGD with and without momentum, Adam, AdamW) were trained at rates from a thousandth to a
 hundred times a good one, and for a fiftieth to all of the epochs they need: where they had learned what there was to learn, their steps, laid end to end, were nearly always longer than the weights are large (1.3 times and more in 61 healthy twins of the ward; down to 0.5 with one sample per step, whose gradients vanish once they are answered, and once 0.6 on noisy data). A run that is below 1
-and whose loss still falls has too few steps (if these are of a healthy size), or steps that are too small.
+and whose loss still falls has steps that are too small. (Or too few of a healthy size; but three healthy twins of the ward stop there as well, so nothing is said of those.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sickbay.signs.losses import judged_losses, supervised
 from sickbay.signs.update_ratio_low import reach
 
 HEALTHY = 1e-3
-"""Of the weights' size, per step (Karpathy; CS231n): below it steps are small, above it there were too few."""
+"""Of the weights' size, per step (Karpathy; CS231n): below it steps are small."""
 AS_LARGE = 1.0
 MINIMUM_STEPS, FEW = 6, 20
 IN_ORDER, MOST = -0.9, 0.5
