@@ -255,8 +255,14 @@ class Progress:
             print(f"[{self.done:3d}/{self.total} {time.monotonic() - self.started:4.0f}s] {text}", flush=True)
 
 
-def run_all(patients: Sequence[Patient], jobs: int, exact_every: int) -> tuple[list[Result], list[Exactness]]:
-    scripts = [(p, script) for p in patients for script in (("train.py", "fixed.py") if p.twin else ("train.py",))]
+def scripts_of(patients: Sequence[Patient], well: bool) -> list[tuple[Patient, str]]:
+    """What each patient has to run; with `well` only what should be told healthy."""
+    both = [(p, script) for p in patients for script in (("train.py", "fixed.py") if p.twin else ("train.py",))]
+    return [(p, script) for p, script in both if p.healthy or script == "fixed.py"] if well else both
+
+
+def run_all(patients: Sequence[Patient], jobs: int, exact_every: int, *, well: bool = False) -> tuple[list[Result], list[Exactness]]:
+    scripts = scripts_of(patients, well)
     watched = [(p, "train.py") for p in patients[::exact_every]] if exact_every else []
     progress = Progress(len(scripts) + len(watched))
 
@@ -395,6 +401,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="patients whose id matches (repeatable)")
     parser.add_argument("--causes", default="", metavar="A,B", help="patients of these causes (also `healthy`)")
     parser.add_argument("--sample", type=int, metavar="N", help="N patients per cause, always the same ones")
+    parser.add_argument("--well", action="store_true", help="only twins and healthy scripts: is there a false alarm?")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scripts at a time (default 2)")
     parser.add_argument(
         "--exact",
@@ -422,7 +429,7 @@ def main(argv: Sequence[str] | None = None, known_causes: Callable[[], frozenset
         print("no patient matches", file=sys.stderr)
         return 2
     started = time.monotonic()
-    results, exactness = run_all(patients, options.jobs, options.exact)
+    results, exactness = run_all(patients, options.jobs, options.exact, well=options.well)
     seconds = time.monotonic() - started
     by_id = {p.id: p for p in patients}
     counts = count(by_id, results, exactness, known)
