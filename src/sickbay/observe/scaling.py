@@ -9,6 +9,8 @@ import torch
 
 _DEPTH = 24
 _PASS = ("View", "Reshape", "Squeeze", "Unsqueeze", "ToCopy", "Clone", "Neg", "Alias", "Expand", "Select")
+ROUNDING = 1.01
+"""A mean by hand has a factor of at most 1."""
 MEAN, SUM = 1, 2
 """How autograd numbers reductions (none is 0)."""
 
@@ -62,19 +64,39 @@ def _walk(node: Any, factor: float, depth: int) -> float | None:
     if name.startswith("MeanBackward"):
         return factor
     if name.startswith("SumBackward"):
-        # A sum that is divided afterwards is a mean by hand; a plain sum has no scale of its own.
-        count = math.prod(getattr(node, "_saved_self_sym_sizes", ()) or (0,))
-        return factor * count if factor < 1 and count else None
+        return _by_hand(factor, _terms(node))
     reduction = getattr(node, "_saved_reduction", None)
-    if reduction == SUM and factor < 1:
-        return factor * _targets(node) or None
+    if reduction == SUM:
+        return _by_hand(factor, _targets(node))
     return factor if reduction == MEAN else None
 
 
-def _targets(node: Any) -> int:
-    """How many terms a loss function's sum has."""
+def _by_hand(factor: float, counts: tuple[float, ...]) -> float | None:
+    """The scale of a sum that is divided afterwards, which is a mean by hand: over all of its terms, or over the samples whose terms are added up (a
+    picture's pixels). A plain sum, or one that is divided by less than that, has no scale of its own."""
+    return next((factor * count for count in counts if factor < 1 and 0 < factor * count < ROUNDING), None)
+
+
+def _terms(node: Any) -> tuple[float, ...]:
+    """How many terms a sum may be the sum of: all elements, or one for each sample. Products with log-probabilities are one term over all classes."""
+    sizes = tuple(getattr(node, "_saved_self_sym_sizes", ()) or ())
+    if not sizes:
+        return ()
+    for _ in range(3):
+        node = next((f for f, _ in node.next_functions if f is not None), None) if node is not None else None
+        if node is not None and node.name().startswith("LogSoftmax"):
+            across = node._saved_dim
+            sizes = sizes if across >= len(sizes) else (*sizes[:across], *sizes[across + 1 :])
+    return (math.prod(sizes), sizes[0]) if sizes else ()
+
+
+def _targets(node: Any) -> tuple[float, ...]:
+    """How many terms a loss function's sum has: all targets but those that are ignored, or one for each sample."""
+    total = getattr(node, "_saved_total_weight", None)
+    if isinstance(total, torch.Tensor) and total.is_cpu and total.numel() == 1 and total > 0:
+        return (float(total),)
     target = getattr(node, "_saved_target", None)
-    return target.numel() if isinstance(target, torch.Tensor) else 0
+    return (target.numel(), len(target)) if isinstance(target, torch.Tensor) and target.dim() else ()
 
 
 def _constant(node: Any, following: list[Any]) -> float | None:
