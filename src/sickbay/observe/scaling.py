@@ -44,7 +44,8 @@ def _on_the_whole(node: Any) -> float:
     return math.inf
 
 
-def _walk(node: Any, factor: float, depth: int) -> float | None:
+def _walk(node: Any, factor: float, depth: int, divisor: float = 0.0) -> float | None:
+    """`divisor`: what the value at this node was divided by right after it was made."""
     if node is None or depth > _DEPTH:
         return None
     name = node.name()
@@ -54,27 +55,29 @@ def _walk(node: Any, factor: float, depth: int) -> float | None:
         if constant is None:
             return None
         rest = next((f for f in following if f is not None), None)
-        return _walk(rest, factor * constant if name.startswith("Mul") else factor / constant, depth + 1) if constant else None
+        divided = name.startswith("Div")
+        return _walk(rest, factor / constant if divided else factor * constant, depth + 1, constant if divided else 0.0) if constant else None
     if name.startswith(("AddBackward", "SubBackward")):
         terms = [_walk(f, factor, depth + 1) for f in following if f is not None]
         known = [t for t in terms if t is not None]
         return max(known) if known and len(known) == len(terms) else None
     if name.startswith(_PASS):
-        return _walk(following[0] if following else None, factor, depth + 1)
+        return _walk(following[0] if following else None, factor, depth + 1, divisor)
     if name.startswith("MeanBackward"):
         return factor
     if name.startswith("SumBackward"):
-        return _by_hand(factor, _terms(node))
+        return _by_hand(factor, divisor, _terms(node))
     reduction = getattr(node, "_saved_reduction", None)
     if reduction == SUM:
-        return _by_hand(factor, _targets(node))
+        return _by_hand(factor, divisor, _targets(node))
     return factor if reduction == MEAN else None
 
 
-def _by_hand(factor: float, counts: tuple[float, ...]) -> float | None:
+def _by_hand(factor: float, divisor: float, counts: tuple[float, ...]) -> float | None:
     """The scale of a sum that is divided afterwards, which is a mean by hand: over all of its terms, or over the samples whose terms are added up (a
     picture's pixels). A plain sum, or one that is divided by less than that, has no scale of its own."""
-    return next((factor * count for count in counts if factor < 1 and 0 < factor * count < ROUNDING), None)
+    fitting = [count for count in counts if count == divisor] or [count for count in counts if factor < 1 and 0 < factor * count < ROUNDING]
+    return factor * fitting[0] if fitting else None
 
 
 def _terms(node: Any) -> tuple[float, ...]:

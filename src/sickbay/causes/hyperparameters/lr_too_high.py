@@ -97,7 +97,8 @@ STILL_HIGH = 0.05
     explains={
         "diverging-loss", "raised-loss", "oscillating-loss", "loss-spikes", "gradient-spike", "nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "update-ratio-high", "flat-loss",
         "early-plateau", "chance-level", "dead-units", "saturated-units", "val-flat-from-start", "val-rising", "gradient-growth-with-depth", "gradient-decay-with-depth",
-        "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting", "activation-growth", "activation-collapse", "weight-drift", "val-noisy",
+        "small-gradients", "dead-relu", "vanishing-gradient", "slow-descent", "overfitting", "activation-growth", "activation-collapse", "weight-drift", "val-noisy", "class-imbalance",
+        "majority-level",
     },
     cure="lr=x0.1",
 )  # fmt: skip
