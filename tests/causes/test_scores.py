@@ -199,3 +199,30 @@ def test_what_is_only_counted_by_hand_is_not_called_too_sure() -> None:
 
 def test_the_temperature_is_in_the_fix() -> None:
     assert "logits / 7," in assert_suspects(sure(), "miscalibrated").fix.diff
+
+
+ADDS_UP = "prob = torch.sigmoid(model(x_val))\nprint(f'reserve for {prob.sum():.0f} claims')\n"
+RANKS = "prob = torch.sigmoid(model(x_val))\nprint(roc_auc_score(y_val, prob), ((prob > 0.5) == y_val).float().mean())\n"
+
+
+def weighed(weights: tuple[float, ...] = (1.0, 5.0), script: str = ADDS_UP, shape: tuple[int, ...] = (64,), **calibration: Any) -> Record:
+    """A loss with weights for its classes, and a script that does something with the answers."""
+    head = Head(function="binary_cross_entropy_with_logits", weights=weights, target_shape=shape, called_at=LINE)
+    told = Calibration(**{"rows": 800, "classes": 2, "accuracy": 0.8, "confidence": 0.8, "place": LINE, "texts": ("bce(z, y_val)",)} | calibration)
+    probe = DataProbe(calibration=(told,) if calibration else ())
+    return make_record(
+        series={"loss/train": falling(0.7, 0.4, 200)}, losses=[Loss(index=0, heads=(head,))], data_probe=probe, sources={"/x/train.py": script}
+    )
+
+
+def test_answers_to_weighed_classes_are_no_probabilities() -> None:
+    found = assert_suspects(weighed(), "miscalibrated", "likely")
+    assert "5 to 1" in found.evidence[0].text and "train.py:2" in found.evidence[0].text
+    measured = assert_suspects(weighed((), told=0.39, seen=0.1), "miscalibrated", "likely")
+    assert "10 % of the 800 samples" in measured.evidence[0].text and "39 %" in measured.evidence[0].text
+    assert_silent(weighed(script=RANKS), "miscalibrated", "answers are only ranked and compared with a threshold")
+    assert_silent(weighed(()), "miscalibrated", "no class is weighed")
+    assert_silent(weighed((1.0, 1.3)), "miscalibrated", "hardly weighed")
+    assert_silent(weighed(shape=(8, 1, 32, 32)), "miscalibrated", "an answer for every pixel")
+    assert_silent(weighed((), told=0.13, seen=0.1), "miscalibrated", "a little off")
+    assert_silent(weighed((), told=0.39, seen=0.1, rows=100), "miscalibrated", "few samples")

@@ -121,6 +121,10 @@ class Calibration:
     """...and with the logits divided by the best single number,"""
     temperature: float = 1.0
     """...this one."""
+    told: float = 0.0
+    """Of the class whose share is told worst: its mean probability,"""
+    seen: float = 0.0
+    """...and its share."""
     place: Place | None = None
     """Where that evaluation's loss is called,"""
     texts: tuple[str, ...] = ()

@@ -12,11 +12,15 @@ reached what it asks for (its loss is nearly gone): then it asks for something e
 its own at temperature 1. Or where training's targets themselves are that modest: none of them gives any class more than so much (label smoothing of a half), the model's
 confidence stays below it, and it is right far more often.
 
+Or the classes are weighed otherwise in training than they come (`pos_weight`, class weights, rows left out or repeated), and the script takes the answers for probabilities all the same: it adds them up,
+weighs amounts with them or measures their squared error. A weight of 5 multiplies the odds of every answer by 5. Where the last evaluation is seen, the mean probability of a class beside its share shows it.
+
 An evaluation that only counts right answers is read too, where training hands the model's own output to a cross-entropy: but only for answers that training asks to be so modest.
 
 ## Looks like it but is not
 
 - Sampling error of a small validation set.
+- Class weights and balanced samples where answers are only ranked or compared with a threshold: that is what they are for.
 - A few points of overconfidence, as most networks have (Guo et al. 2017).
 - Label smoothing, mixup, focal loss in the usual measure: they make the model less sure on purpose.
 - Too short a training, a learning rate that fell too soon, too strong a regularisation: the model is modest, and its training loss says so too.
@@ -25,7 +29,7 @@ An evaluation that only counts right answers is read too, where training hands t
 ## Fix
 
 Temperature scaling: divide the logits by a number that is fitted on validation data. Look for what sharpens the logits (a fixed scale, a small temperature, training for too long), or blunts them (a teacher's
-softened answers: the student's logits are to be divided by the same temperature in training; label smoothing beyond 0.1 or so).
+softened answers: the student's logits are to be divided by the same temperature in training; label smoothing beyond 0.1 or so). Where classes are weighed, train without the weights, or take their logarithm off the logits.
 
 ## References
 
@@ -35,17 +39,19 @@ softened answers: the student's logits are to be divided by the same temperature
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sickbay.causes.evaluated import HELD_OUT, TRAIN
-from sickbay.causes.evidence import hint, strong
+from sickbay.causes.evidence import hint, located, strong
 from sickbay.causes.registry import cause
 from sickbay.facts import Calibration, Head
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.as_probabilities import taken_for_probabilities, weighed_at
 from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import end, start
@@ -70,6 +76,8 @@ MET = 0.05
 """By which the model may be surer than the targets say: outside training, without dropout, it is a little."""
 REACHED = 0.05
 """Of the first training loss, and of the validation loss: what is left of a training loss that is nearly gone."""
+SHIFTED, TOLD_APART, SURELY = 2.0, 0.1, 6.0
+"""A weight that doubles the odds; or a mean probability that is a tenth and half as much again from the share of its class, by six standard errors."""
 ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma\b", re.IGNORECASE)
 
 
@@ -83,6 +91,9 @@ ON_PURPOSE = re.compile(r"label_smoothing|mixup|cutmix|focal|temperature|\bgamma
 )
 def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
     if adversarial(record):
+        return
+    if (shifted := _shifted(record)) is not None:
+        yield shifted
         return
     probe = record.facts.data_probe
     for c in sorted(probe.calibration if probe is not None else (), key=lambda c: -c.rows):
@@ -116,6 +127,35 @@ def miscalibrated(record: Record, signs: Signs) -> Iterator[Evidence]:
                     "the training loss is nearly gone: training asks for such answers, so that its targets (or the scale of its logits) are other than in evaluation"
                 )
         return
+
+
+def _shifted(record: Record) -> Evidence | None:
+    """The script takes answers for probabilities, and training shifts the odds of all of them."""
+    used = taken_for_probabilities(record)
+    if used is None:
+        return None
+    probe = record.facts.data_probe
+    for c in probe.calibration if probe is not None else ():
+        apart = abs(c.told - c.seen)
+        sure = SURELY * math.sqrt(max(c.seen * (1 - c.seen), 1e-4) / max(c.rows, 1))
+        if c.rows < ROWS or _of_training(c) or not _at_the_end(record, c) or apart < max(TOLD_APART, 0.5 * min(c.told, c.seen), sure):
+            continue
+        return strong(
+            f"a class that is {100 * c.seen:.0f} % of the {c.rows:,} samples of the last evaluation gets a probability of {100 * c.told:.0f} % on average, and the script takes these for "
+            f"probabilities{located(used)}: training shows or weighs the classes otherwise",
+            weighed_at(record) or c.place,
+            told=c.told,
+            seen=c.seen,
+        )
+    for head in (h for loss in record.facts.losses for h in loss.heads):
+        one_each = bool(head.target_shape) and math.prod(head.target_shape) == head.target_shape[0]
+        if head.weights and one_each and min(head.weights) > 0 and (times := max(head.weights) / min(head.weights)) > SHIFTED:
+            return strong(
+                f"the loss weighs its classes by up to {times:.3g} to 1, which multiplies the odds of all answers by as much, and the script takes these for probabilities{located(used)}",
+                weighed_at(record) or head.called_at,
+                times=times,
+            )
+    return None
 
 
 def _asked(record: Record, c: Calibration) -> Head | None:
@@ -176,6 +216,12 @@ def _on_purpose(record: Record) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
+    if any({"told", "times"} & e.numbers.keys() for e in evidence):
+        return mend(
+            "train without the weights (or on classes as they come) where probabilities are wanted, or take the logarithm of the weight off the logits afterwards",
+            "",
+            "probabilities = torch.sigmoid(logits - math.log(pos_weight))",
+        )
     probe = record.facts.data_probe
     if probe is not None and any(_asked(record, c) is not None for c in probe.calibration):
         return mend(

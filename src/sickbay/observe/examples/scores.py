@@ -89,6 +89,8 @@ def calibration(scores: Scores) -> facts.Calibration | None:
     draws = np.random.default_rng(0).random((DRAWS, len(sure))) < sure
     losses = [_loss(logits, labels, t) for t in TEMPERATURES]
     best = int(np.argmin(losses))
+    told, seen = likely.mean(0), np.bincount(labels, minlength=likely.shape[1]) / len(labels)
+    worst = int(np.argmax(np.abs(told - seen) - 1e-6 * seen))  # of two classes the rarer one
     return facts.Calibration(
         step=scores.step,
         rows=len(labels),
@@ -100,6 +102,8 @@ def calibration(scores: Scores) -> facts.Calibration | None:
         loss=_loss(logits, labels, 1.0),
         loss_tempered=float(losses[best]),
         temperature=float(TEMPERATURES[best]),
+        told=float(told[worst]),
+        seen=float(seen[worst]),
         by_hand=scores.by_hand,
     )
 
