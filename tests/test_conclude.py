@@ -16,7 +16,7 @@ from sickbay.causes import catalogue, find
 from sickbay.causes.evidence import against, hint, proof, strong
 from sickbay.conclude import diagnose, fold, rank, weigh
 from sickbay.errors import UnknownCause
-from sickbay.facts import Crash, Head, LabelOrder, Limit, Loader, LogitsThroughSoftmax, Loss, Model, NonfiniteBatch, Op, Optimizer, Run
+from sickbay.facts import Crash, Evaluation, Head, LabelOrder, Limit, Loader, LogitsThroughSoftmax, Loss, Model, NonfiniteBatch, Op, Optimizer, Run
 from sickbay.nouns import LEVELS, Evidence, Fix, Place, Sign, Suspicion
 from sickbay.signs import Signs
 from sickbay.testing import falling, make_record, model_facts
@@ -280,6 +280,16 @@ def test_a_run_that_ends_worse_than_it_began_is_undecided_and_says_where() -> No
     facts["losses"] = [Loss(index=0, optimizers=(0,), heads=(Head(function="cross_entropy", reduction="mean", classes=10),))]
     d = diagnose(make_record(series={"loss/train": [*falling(2.2, 0.1, 150), *(5.8 + 0.05 * RANDOM.standard_normal(150))]}, **facts))
     assert d.verdict == "undecided" and "jumps up at step 150" in d.reason
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "verdict"),
+    [([0.5, 0.9, 0.97, 0.6, 0.2, 0.2], "undecided"), ([0.5, 0.9, 0.97, 0.9, 0.2, 0.95], "healthy"), ([0.5, 0.9, 0.97, 0.96, 0.95, 0.94], "healthy")],
+)
+def test_what_validation_knew_and_forgot_is_not_healthy(accuracy: list[float], verdict: str) -> None:
+    facts = loop_facts() | {"evaluations": [Evaluation(index=0, samples=500, passes=6)]}
+    d = diagnose(make_record(series={"loss/train": falling(2.2, 0.1, 300), "accuracy/eval": (np.arange(49, 300, 50), np.array(accuracy))}, **facts))
+    assert d.verdict == verdict and ("validation accuracy was 0.97 at step 149" in d.reason) == (verdict == "undecided")
 
 
 def test_a_classifier_that_stays_at_chance_is_undecided() -> None:

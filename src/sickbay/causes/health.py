@@ -39,7 +39,26 @@ def alarm(record: Record, signs: Signs) -> str:
         for sign in signs.named(name):
             if _alarming(record, sign, signs):
                 return f"{sign.text}, and no known cause explains it; {next_look}"
-    return ""
+    return _unlearned(record)
+
+
+HALF, MUCH = 0.5, 0.3
+"""Of the best accuracy, and in shares of all answers: no healthy evaluation of the same samples ends there, twice in a row."""
+
+
+def _unlearned(record: Record) -> str:
+    """Validation answers that were right once and are wrong at the end, whatever the loss does."""
+    right = validation_accuracy(record)
+    if right is None or len(right) < 4 or not np.all(np.isfinite(right.values)):
+        return ""
+    best, last = int(np.argmax(right.values)), float(np.max(right.values[-2:]))
+    top = float(right.values[best])
+    if last > HALF * top or last > top - MUCH:
+        return ""
+    return (
+        f"validation accuracy was {top:.3g} at step {int(right.steps[best])} and is {float(right.values[-1]):.3g} at the end, and no known cause explains it; "
+        "look at what changes in between, and keep the weights of the best evaluation"
+    )
 
 
 def _alarming(record: Record, sign: Sign, signs: Signs) -> bool:
