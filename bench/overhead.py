@@ -71,7 +71,10 @@ def _beginning_rows(name: str, beginning: Beginning) -> list[Row]:
     first = len(beginning.steps)
     share = sum(beginning.steps) / (first * beginning.plain) - 1
     note = f"{1000 * beginning.extra:.0f} ms once, with {1000 * beginning.entering:.0f} ms to put hooks in place"
-    return [Row(f"first {first} steps, in full detail", name, share, note=note)]
+    return [
+        Row(f"first {first} steps, in full detail", name, share, note=note),
+        Row("first steps, until the blocks begin", name, beginning.share, note=f"{beginning.settled} steps, by the session's own account"),
+    ]
 
 
 def sampled_step(workload: Workload, *, seconds: float, blocks: int, limit: float) -> list[Row]:

@@ -27,8 +27,8 @@ from sickbay.observe.session import Session
 from sickbay.observe.watching import Patient
 from sickbay.settings import Settings
 
-SETTLE_STEPS, SETTLE_SECONDS = AWAKE_STEPS + 4, 8.0
-"""Before the blocks: on its first steps a session watches all that is cheap whatever it costs, and makes its experiments with the model."""
+SETTLE_STEPS, SETTLE_SECONDS, SETTLE_LEAST = AWAKE_STEPS + 4, 8.0, 66
+"""Before the blocks: on its first steps a session watches all that is cheap whatever it costs, and makes its experiments with the model; on long steps most of that is over after 64 of them."""
 _PATCHED: tuple[tuple[Any, str], ...] = (
     (torch.nn.Module, "__call__"),
     (torch.nn.Module, "__init__"),
@@ -59,6 +59,10 @@ class Beginning:
     """Seconds of each of the first, fully measured steps."""
     plain: float
     """Seconds of such a step without us."""
+    settled: int
+    """Steps until the blocks begin,"""
+    share: float
+    """...and what they cost by the session's own account, as a share of their time."""
 
     @property
     def extra(self) -> float:
@@ -103,12 +107,12 @@ class Watched(Contestant):
         self._session = self._patient._session
         times = run_block(step, self, first)
         ends = clock() + SETTLE_SECONDS
-        while settle and self.session.step < first + SETTLE_STEPS and clock() < ends:
+        while settle and self.session.step < first + SETTLE_STEPS and (clock() < ends or self.session.step < SETTLE_LEAST):
             step()
         self.off()
         session = self.session
         self._settled = Settled(session.step, session.governor.frame.runs, session.own_seconds, session.training_seconds)
-        return Beginning(entering, times, plain)
+        return Beginning(entering, times, plain, session.step, session.own_seconds / max(session.training_seconds, 1e-9))
 
     def on(self) -> None:
         session = self.session

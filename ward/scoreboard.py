@@ -175,7 +175,26 @@ def sickbay() -> list[str]:
     return [sys.executable, "-m", "sickbay"]
 
 
-def diagnose(patient: Patient, script: str) -> Result:
+@dataclass(frozen=True)
+class Shelf:
+    """Records of runs: kept, or diagnosed again instead of running their scripts."""
+
+    folder: Path
+    again: bool
+
+    def of(self, patient: Patient, script: str) -> Path:
+        return self.folder / patient.id / Path(script).stem
+
+    def put(self, patient: Patient, script: str, ran_in: Path) -> None:
+        place = self.of(patient, script)
+        shutil.rmtree(place, ignore_errors=True)
+        for run_folder in sorted((ran_in / ".sickbay" / "runs").glob("*"))[-1:]:
+            shutil.copytree(run_folder, place, ignore=shutil.ignore_patterns("*.html", "*.pt", "incident-*"))
+
+
+def diagnose(patient: Patient, script: str, shelf: Shelf | None = None) -> Result:
+    if shelf is not None and shelf.again:
+        return diagnose_again(patient, script, shelf)
     result = Result(patient.id, script)
     with tempfile.TemporaryDirectory(prefix="ward-") as scratch:
         folder = Path(shutil.copytree(patient.folder, Path(scratch) / patient.id))
@@ -183,12 +202,25 @@ def diagnose(patient: Patient, script: str) -> Result:
         started = time.monotonic()
         code, _, complaint = run([*sickbay(), "run", "--quiet", "--json", out, script], folder, users_environment())
         result.seconds = time.monotonic() - started
+        if shelf is not None:
+            shelf.put(patient, script, folder)
         try:
             document = json.loads(out.read_text(encoding="utf-8"))
         except (OSError, ValueError) as e:
             result.error = f"exit code {code}, no diagnosis ({e}): {complaint}"
             return result
     read_document(result, document, patient)
+    return result
+
+
+def diagnose_again(patient: Patient, script: str, shelf: Shelf) -> Result:
+    """From the kept record, with the causes as they are now."""
+    result, place = Result(patient.id, script), shelf.of(patient, script)
+    code, out, complaint = run([*sickbay(), "diagnose", place, "--json", "-"], WARD) if place.is_dir() else (-1, b"", "no record was kept")
+    try:
+        read_document(result, json.loads(out), patient)
+    except ValueError:
+        result.error = f"exit code {code}: {complaint}"
     return result
 
 
@@ -261,13 +293,15 @@ def scripts_of(patients: Sequence[Patient], well: bool) -> list[tuple[Patient, s
     return [(p, script) for p, script in both if p.healthy or script == "fixed.py"] if well else both
 
 
-def run_all(patients: Sequence[Patient], jobs: int, exact_every: int, *, well: bool = False) -> tuple[list[Result], list[Exactness]]:
+def run_all(
+    patients: Sequence[Patient], jobs: int, exact_every: int, *, well: bool = False, shelf: Shelf | None = None
+) -> tuple[list[Result], list[Exactness]]:
     scripts = scripts_of(patients, well)
     watched = [(p, "train.py") for p in patients[::exact_every]] if exact_every else []
     progress = Progress(len(scripts) + len(watched))
 
     def one_diagnosis(patient: Patient, script: str) -> Result:
-        result = diagnose(patient, script)
+        result = diagnose(patient, script, shelf)
         progress(describe(result, patient))
         return result
 
@@ -402,6 +436,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--causes", default="", metavar="A,B", help="patients of these causes (also `healthy`)")
     parser.add_argument("--sample", type=int, metavar="N", help="N patients per cause, always the same ones")
     parser.add_argument("--well", action="store_true", help="only twins and healthy scripts: is there a false alarm?")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the records of all runs there")
+    parser.add_argument(
+        "--again", type=Path, metavar="FOLDER", help="run nothing: diagnose the records that were kept there, with the causes as they are now"
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scripts at a time (default 2)")
     parser.add_argument(
         "--exact",
@@ -429,7 +467,9 @@ def main(argv: Sequence[str] | None = None, known_causes: Callable[[], frozenset
         print("no patient matches", file=sys.stderr)
         return 2
     started = time.monotonic()
-    results, exactness = run_all(patients, options.jobs, options.exact, well=options.well)
+    kept = options.again or options.keep
+    shelf = Shelf(kept.resolve(), options.again is not None) if kept is not None else None
+    results, exactness = run_all(patients, options.jobs, options.exact, well=options.well, shelf=shelf)
     seconds = time.monotonic() - started
     by_id = {p.id: p for p in patients}
     counts = count(by_id, results, exactness, known)
