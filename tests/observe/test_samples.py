@@ -137,3 +137,30 @@ def test_thin_rows_are_known_by_all_of_their_numbers() -> None:
     keys = whole_row_keys(rows)
     assert len(set(keys.tolist())) == len(torch.unique(rows, dim=0))
     assert whole_row_keys(rows[37:40]).tolist() == keys[37:40].tolist()  # whatever the batch
+
+
+WRITES = """
+model = nn.Sequential(nn.Embedding(30, 8), nn.Flatten(), nn.Linear(8 * 12, 30))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+text = torch.randint(0, 30, (400,))
+for step in range(20):
+    at = torch.randint(0, 380, (32,))
+    rows = torch.stack([text[i : i + 12] for i in at.tolist()])
+    optimizer.zero_grad()
+    F.cross_entropy(model(rows), text[at + 12]).backward()
+    optimizer.step()
+model.eval()
+ids = [7] * 12
+with torch.no_grad():
+    for _ in range(80):
+        logits = model(torch.tensor([NEXT]))
+        ids.append(int(logits.argmax()))
+"""
+
+
+@pytest.mark.parametrize(("given", "compared"), [("ids[-12:]", False), ("text[len(ids) * 3 % 380 :][:12].tolist()", True)])
+def test_text_that_a_model_writes_itself_is_no_sample(script: WatchScript, given: str, compared: bool) -> None:
+    run = script(WRITES.replace("NEXT", given))
+    (data,) = run.facts.evaluation_data
+    assert data.rows == 80
+    assert (data.words is not None) == (data.evaluation is not None) == compared

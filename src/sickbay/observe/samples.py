@@ -37,6 +37,8 @@ MOSTLY = 0.8
 PASSES = 2
 """Times that one evaluation is looked at: its data is the same the next time,"""
 MOST_NAMED = 1000
+MOST_CONTINUED = 8192
+"""Numbers of a row that is held against the next one."""
 FIRST_ROWS, HALF = 16, 0.5
 """...of which its first rows tell: fewer than half of them known means others."""
 
@@ -65,6 +67,10 @@ class Group:
     after: int = 0
     """Training rows that the model had met when this was evaluated last."""
     shape: tuple[int, ...] = ()
+    newest: torch.Tensor | None = None
+    """The first row of the newest batch,"""
+    continued: int = 0
+    """...and how many batches went on where the one before ended, as text does that a model writes itself."""
     known: Array | None = None
     """Rows of the first passes, if all of them showed the same."""
     anew: list[Array] = field(default_factory=list)
@@ -198,6 +204,9 @@ class SampleWatch(Observer):
             group.look_again(x, begins, book.rows)
             return
         columns = rows.columns
+        row = x[0].detach()
+        group.continued += group.newest is not None and _continues(row, group.newest)
+        group.newest = row.clone() if row.dim() and row.numel() <= MOST_CONTINUED else None
         group.batches.append(rows.keys)
         group.indices.append(self._indices(len(columns)) if self.loader is not None else None)
         group.met.append(book.rows)
@@ -267,6 +276,7 @@ class SampleWatch(Observer):
         first = group.met[0]
         texts = [expression_of(*key) for key in (group.key, group.caller) if key is not None]
         loader = group.loader
+        unrolled = group.continued > len(group.batches) // 2  # steps of one sequence: they say nothing of how samples are prepared
         return facts.EvaluationData(
             place=self._place(group.key),
             called_from=self._place(group.caller),
@@ -298,10 +308,10 @@ class SampleWatch(Observer):
             width=int(np.prod(book.shape)) if book.shape else 0,
             same_shape=book.shape == group.shape,
             shape=book.shape,
-            words=shift(book.words, group.words),
-            filled=compared(book.filling, group.filling),
+            words=shift(book.words, group.words) if not unrolled else None,
+            filled=compared(book.filling, group.filling) if not unrolled else None,
             train=trained,
-            evaluation=group.features.fact(),
+            evaluation=group.features.fact() if not unrolled else None,
         )
 
     def _place(self, key: tuple[CodeType, int] | None) -> Place | None:
@@ -315,6 +325,14 @@ def caller_of(depth: int) -> tuple[CodeType, int] | None:
     while frame is not None and kind_of(frame.f_code) != USER:
         frame = frame.f_back
     return key_of(frame) if frame is not None else None
+
+
+def _continues(row: torch.Tensor, before: torch.Tensor) -> bool:
+    """The row is the one before with one more value at its end, and perhaps without its first."""
+    longer = len(row) - len(before) if row.dim() else -1
+    if longer not in (0, 1) or len(before) < 2 or row.shape[1:] != before.shape[1:]:
+        return False
+    return torch.equal(row[:-1], before[1 - longer :])
 
 
 def _named(hits: list[Array], indices: list[Any]) -> tuple[int, ...]:
