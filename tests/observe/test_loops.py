@@ -97,6 +97,12 @@ def test_rounds_that_do_not_need_each_other(script: WatchScript, kind: str) -> N
 
 
 NEEDED = {
+    "parts of many sizes": """
+lengths = [1 + i % 5 for i in range(64)]
+frames = lin(x.reshape(-1, 4)[: sum(lengths)])
+pooled = torch.stack([torch.tanh(part.mean(0)) for part in frames.split(lengths)])
+return F.mse_loss(head(pooled), y)
+""",
     "a recurrence": """
 h, total = torch.zeros(64, 8), 0.0
 for t in range(48):

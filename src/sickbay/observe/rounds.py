@@ -22,7 +22,7 @@ FEWEST = 32
 REPEATED = 8
 """Times that a line must come to count as part of a loop: a branch may be taken in some of the rounds only."""
 ALIKE = 0.9
-"""Of a line's operations, those whose results have the same shape: samples of many sizes cannot simply be put together."""
+"""Of a line's operations, those that are given and make tensors of the same shapes: samples of many sizes cannot simply be put together, though each gives one number."""
 SUMS = tuple(frozenset(names.split()) for names in ("add iadd radd sub isub rsub", "mul imul rmul", "cat", "maximum minimum max min", "logaddexp"))
 """Operations by which rounds are gathered: a sum is a chain too, but one that a single operation replaces. Not several kinds at once: those are recurrences."""
 SPLITS = frozenset("unbind split chunk tensor_split hsplit vsplit".split())
@@ -175,7 +175,8 @@ class _Reader:
                 yield id(tensor._base)
 
     def _alike(self, line: Line) -> bool:
-        shapes = Counter(self.nodes[i].shape for i in self.of[line])
+        nodes = [self.nodes[i] for i in self.of[line]]
+        shapes = Counter((n.shape, *(n.shapes if n.name not in TAKING else ())) for n in nodes)
         return shapes.most_common(1)[0][1] >= ALIKE * len(self.of[line])
 
     def _brought_in(self, line: Line) -> bool:
