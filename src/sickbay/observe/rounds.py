@@ -176,7 +176,7 @@ class _Reader:
 
     def _alike(self, line: Line) -> bool:
         nodes = [self.nodes[i] for i in self.of[line]]
-        shapes = Counter((n.shape, *(n.shapes if n.name not in TAKING else ())) for n in nodes)
+        shapes = Counter((n.shape, frozenset(n.shapes if n.name not in TAKING else ())) for n in nodes)
         return shapes.most_common(1)[0][1] >= ALIKE * len(self.of[line])
 
     def _brought_in(self, line: Line) -> bool:
