@@ -404,6 +404,38 @@ def test_a_series_of_numbers(script: WatchScript) -> None:
     assert [(leak.ahead, leak.op) for leak in watched.facts.probes.leaks] == [(1, "gru")]
 
 
+CONVOLUTIONS = {"both sides": (1, "h", ["conv1d"]), "the past alone": (0, "F.pad(h, (2, 0))", [])}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_channels_before_time(name: str, script: WatchScript) -> None:
+    """Samples are counted along the first dimension, whichever of the others is time."""
+    padding, padded, found = CONVOLUTIONS[name]
+    watched = script(
+        f"""
+    class Forecaster(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.door, self.conv, self.out = nn.Conv1d(1, 8, 1), nn.Conv1d(8, 8, 3, padding={padding}), nn.Conv1d(8, 1, 1)
+        def forward(self, x):
+            h = self.door(x)
+            return self.out(F.relu(self.conv({padded}))).squeeze(1)
+    series = torch.randn(400).cumsum(0)
+    model = Forecaster()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    for _ in range(18):
+        rows = torch.stack([series[i : i + 25] for i in torch.randint(0, 370, (6,))])
+        optimizer.zero_grad()
+        F.mse_loss(model(rows[:, None, :-1]), rows[:, 1:]).backward()
+        optimizer.step()
+    """,
+        budget=1.0,
+    )
+    probes = watched.facts.probes
+    assert probes.samples_tested and probes.future_tested
+    assert [leak.op for leak in probes.leaks] == found and not probes.mixing
+
+
 def test_how_a_target_is_made_from_the_input() -> None:
     rows = torch.randint(0, 50, (4, 12))
     series = torch.randn(6, 1, 20)

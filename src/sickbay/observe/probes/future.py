@@ -31,6 +31,11 @@ class Shift:
     """Of the target."""
     compared: int
 
+    @property
+    def rows(self) -> int:
+        """The dimension along which the sequences of a batch are counted."""
+        return _rows(self.dimension)
+
 
 @dataclass(frozen=True)
 class Leak:
@@ -137,11 +142,11 @@ def _copies(by_position: torch.Tensor, s: int) -> bool:
 
 def _by_position(found: torch.Tensor | None, x: torch.Tensor, shift: Shift) -> torch.Tensor | None:
     """A prediction for input x as (rows, positions, scores)."""
-    rows, length = x.shape[_rows(shift.dimension)], x.shape[shift.dimension]
+    rows, length = x.shape[shift.rows], x.shape[shift.dimension]
     if found is None:
         return None
     for positions in (length, shift.length):
-        if found.dim() >= 3 and (found.shape[_rows(shift.dimension)], found.shape[shift.dimension]) == (rows, positions):
+        if found.dim() >= 3 and (found.shape[shift.rows], found.shape[shift.dimension]) == (rows, positions):
             return found.movedim(shift.dimension, 1).flatten(2)
         if found.dim() == 3 and shift.dimension and (found.shape[0], found.shape[3 - shift.dimension]) == (rows, positions):
             return found.movedim(3 - shift.dimension, 1)  # (batch, classes, positions), as cross_entropy wants it

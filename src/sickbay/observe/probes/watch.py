@@ -208,7 +208,7 @@ class ProbeWatch(Observer):
         index = next((i for i, t in enumerate(rerun.inputs) if t.dim()), None) if sequence is None else sequence[0]
         if index is None:
             return None
-        dimension = self.origin.dimension(call.module, rerun.inputs, index) if sequence is None else 1 - sequence[1].dimension
+        dimension = self.origin.dimension(call.module, rerun.inputs, index) if sequence is None else sequence[1].rows
         if dimension is None or by_design(call.module, rerun.inputs, index, rerun.inputs[index].shape[dimension]):
             return None
         answer = samples_meet(rerun, index, dimension)
