@@ -279,3 +279,32 @@ def test_a_model_that_is_gone_at_the_end_is_still_told(script: WatchScript) -> N
     assert {(p.name, p.moved, p.optimizer) for p in run.facts.parameters} == {("weight", True, 0), ("bias", True, 0)}
     assert len(run.facts.models) == 1
     assert run.facts.optimizers[0].steps == 12
+
+
+BEST = """
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+{before}
+optimizer = torch.optim.SGD(model[2].parameters(), lr=0.05)
+for _ in range(6):
+    x = torch.randn(16, 4)
+    loss = F.mse_loss(model(x), x[:, :1])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    best = {{name: value.clone() for name, value in model.state_dict().items()}}
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "loaded"),
+    [
+        ("", "model.load_state_dict(best)", set()),
+        ("model.load_state_dict({n: v + 1 for n, v in model.state_dict().items()})", "", {"0.weight", "0.bias", "2.weight", "2.bias"}),
+        ("", "model.load_state_dict({n: v + 1 for n, v in best.items()})", {"0.weight", "0.bias"}),
+    ],
+    ids=["the best epoch's, put back", "made elsewhere", "others, into what nobody trained"],
+)
+def test_weights_that_are_loaded(before: str, after: str, loaded: set[str], script: WatchScript) -> None:
+    watched = script(BEST.format(before=before, after=after))
+    assert {p.name for p in watched.facts.parameters if p.loaded} == loaded

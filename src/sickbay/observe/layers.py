@@ -250,10 +250,14 @@ class LayerWatch(Observer):
         session.sample_seconds += session.clock() - started
 
     def state_loaded(self, module: torch.nn.Module, *_: Any) -> None:
-        self.session.registry.loaded.update(id(p) for p in module.parameters())
+        """Weights that were made elsewhere. The best epoch's, put back into the model that was trained here, are its own."""
+        registry = self.session.registry
         for p in module.parameters():
-            if (entry := self.session.registry.entry(p)) is not None:
-                entry.loaded = True
+            entry = registry.entry(p)
+            if entry is None or not (registry.has_trained(entry) or _as_at_first(p, entry)):
+                registry.loaded.add(id(p))
+                if entry is not None:
+                    entry.loaded = True
 
     # -- facts --------------------------------------------------------------------------------------------------
 
@@ -276,8 +280,7 @@ class LayerWatch(Observer):
 
     def _compare(self, tensor: torch.Tensor, entry: ParameterEntry) -> None:
         if entry.moved is not True and entry.block is not None and tensor.layout == torch.strided:
-            now = sample(tensor)
-            entry.moved = now.shape != entry.block.shape or not torch.equal(now.cpu(), entry.block.cpu())
+            entry.moved = not _as_at_first(tensor, entry)
 
     def _fact(self, tensor: torch.Tensor, entry: ParameterEntry, attached_names: set[str]) -> facts.Parameter:
         traced = any(site.reads for site in self.session.sites.values())
@@ -339,6 +342,14 @@ def mode_sensitive(module: torch.nn.Module) -> bool:
     if isinstance(module, torch.nn.MultiheadAttention):
         return bool(module.dropout > 0)
     return isinstance(module, torch.nn.RReLU)
+
+
+def _as_at_first(tensor: torch.Tensor, entry: ParameterEntry) -> bool:
+    """It has the values that it had when it was met first, as far as a sample shows."""
+    if entry.block is None or tensor.layout != torch.strided:
+        return False
+    now = sample(tensor)
+    return now.shape == entry.block.shape and torch.equal(now.cpu(), entry.block.cpu())
 
 
 def _is_large(p: torch.Tensor) -> bool:

@@ -345,6 +345,10 @@ class Registry:
             names.append(found.name)
         entry.names = tuple(names)
 
+    def has_trained(self, entry: ParameterEntry) -> bool:
+        """Whether training in this process has moved a parameter, or an optimizer that holds it has stepped."""
+        return entry.moved is True or any(o.index == entry.optimizer and o.steps > 0 for o in self.optimizers)
+
 
 def sample(tensor: torch.Tensor, size: int = _BLOCK) -> torch.Tensor:
     """A copy of at most `size` elements, evenly spread: what is measured instead of the whole tensor."""
