@@ -82,7 +82,9 @@ def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
     for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "score/eval", "score/train", "reward"):
         if name in choice.series:
             return sheet.columns[choice.series[name][0]].arrays()
-    return np.empty(0, np.int64), np.empty(0)
+    # Megatron leaves out a loss that is not a number: of such a log the gradient norm is all there is.
+    rows, norms = sheet.columns[choice.series["grad_norm"][0]].arrays() if "grad_norm" in choice.series else (np.empty(0, np.int64), np.empty(0))
+    return (rows, norms) if len(norms) and not np.isfinite(norms).any() else (np.empty(0, np.int64), np.empty(0))
 
 
 def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
