@@ -135,6 +135,14 @@ def test_noisy_values_whose_accuracy_rises_are_learning(last: float, shape: str,
     assert judged(tmp_path, train_loss=noisy, train_accuracy=rising, val_accuracy=np.linspace(0.6, last, 10)).shapes[0] == shape
 
 
+@pytest.mark.parametrize(("val", "shape"), [(None, "diverged-nan"), (0.2, "healthy")])
+def test_a_loss_that_rises_without_a_break_is_not_healthy(val: float | None, shape: str, tmp_path: Path) -> None:
+    """It has won far more than it loses again; where validation gets better all the while, training became harder."""
+    train = [*(0.15 + 1.85 * np.exp(-np.arange(30) / 4)), *np.linspace(0.151, 0.29, 45)]
+    beside = {"val_loss": np.linspace(1.0, val, 75)} if val is not None else {}
+    assert judged(tmp_path, train_loss=np.round(train, 4), **beside).shapes[0] == shape
+
+
 def test_fine_tuning_that_swings_as_it_falls_does_not_oscillate(tmp_path: Path) -> None:
     """Means over a hundred batches that are high and low by turns, a fifth of their level apart, around a line that falls by half."""
     t = np.arange(66)
