@@ -264,3 +264,13 @@ def test_megatron_leaves_out_a_loss_that_is_no_number(tmp_path: Path) -> None:
     path.write_text("".join(NO_LOSS.format(e=5426 + e, norm=1.5) for e in EPOCHS))
     with pytest.raises(LogError):
         read_logs([path])
+
+
+def test_what_stands_before_the_first_epoch_of_a_text_is_of_the_one_before(tmp_path: Path) -> None:
+    """The screen of Keras, copied from the middle on."""
+    bar = "15/15 [==============================] - 9s - loss: {a} - val_loss: {v}\n"
+    path = tmp_path / "log.txt"
+    path.write_text("".join((f"Epoch {129 + e}/200\n" if e else "") + bar.format(a=train(e), v=val(e)) for e in EPOCHS))
+    losses = read_logs([path])[0].series("loss/train")
+    assert losses.steps.tolist() == [129 + e for e in EPOCHS]
+    assert losses.values == pytest.approx([train(e) for e in EPOCHS])

@@ -54,7 +54,10 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     rows, values = _main(sheet, choice)
     if len(rows) == 0:
         return []
-    step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
+    step, epoch = (
+        _at(sheet, _covering(sheet, choice.step, len(rows)), rows),
+        _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows, choice.epoch),
+    )
     position, axis = _position(step, epoch, values)
     restarts = _restarts(position) if axis != "row" else [int(i) for i in np.unique(np.searchsorted(rows, sheet.begins)) if 0 < i < len(rows)]
     aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
@@ -92,7 +95,7 @@ def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
     return name if name is not None and len(sheet.columns[name]) >= COVERS * rows else None
 
 
-def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:
+def _at(sheet: Sheet, name: str | None, rows: Rows, epoch: str | None = None) -> Floats | None:
     """An axis at the given rows: its value there, or the last one before. None where the log has no such axis."""
     if name is None:
         return None
@@ -104,7 +107,9 @@ def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:
     if sheet.thinned:
         return np.asarray(np.interp(rows, own, values))
     at = np.searchsorted(own, rows, side="right") - 1
-    return np.where(at >= 0, values[np.maximum(at, 0)], values[0])
+    # A text that begins in the middle of a run, or tells a loss before its first epoch: what stands before "Epoch 130" is of the epoch before it.
+    before = values[0] - (1.0 if sheet.format == TEXT and name == epoch and values[0] == round(values[0]) else 0.0)
+    return np.where(at >= 0, values[np.maximum(at, 0)], before)
 
 
 def _position(step: Floats | None, epoch: Floats | None, values: Floats) -> tuple[Floats, Axis]:
