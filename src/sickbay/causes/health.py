@@ -7,7 +7,7 @@ import numpy as np
 from sickbay.causes.accuracies import validation_accuracy
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
-from sickbay.causes.shapes import begun_before, first_sign, turned_alone, without_bound
+from sickbay.causes.shapes import begun_before, first_sign, stands_in_noise, turned_alone, without_bound
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -91,7 +91,7 @@ def _guesses(record: Record) -> bool:
 IN_A_LOG = LOOK_AT | {
     "loss-spikes": "whether the same samples, a burst of gradients or the learning rate throws it up shows only in a run that is watched: `sickbay run`",
     "oscillating-loss": "a run with a tenth of the learning rate would tell whether the steps are too large",
-    "alternating-loss": "look at what takes turns there: two kinds of data, or a part of the loss that comes and goes",
+    "alternating-loss": "look at what takes turns there: two kinds of data, samples that come in an order, or a part of the loss that comes and goes",
     "early-plateau": "a run with another learning rate or a larger model would tell whether more can be reached",
     "nonfinite-loss": "`sickbay run` on the script finds the operation and the batch that was first not finite",
 }
@@ -110,6 +110,11 @@ def of_curves(record: Record, signs: Signs) -> str:
         return (
             "the loss runs away below zero, faster and faster: nothing bounds it; a cross-entropy does that with targets that are no probabilities "
             "(outside 0 to 1) or on outputs that are none, and so does a likelihood whose spread goes to zero"
+        )
+    if sign is None and (noisy := stands_in_noise(record)) is not None:
+        return (
+            f"the loss is no lower at the end than at the beginning ({start(noisy).value:.4g}, {end(noisy).value:.4g}), as far as its noise of {noisy.noise:.2g} lets one see: "
+            f"{IN_A_LOG['early-plateau']}"
         )
     if sign is None:
         return "the curves look odd, and they do not say why"

@@ -8,8 +8,8 @@
 | `flat-not-learning` | signs `flat-loss` (of validation where a log has nothing else), `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
 | `train-val-mismatch` | sign `val-flat-from-start` | undecided |
-| `plateau` | sign `early-plateau`; `flat-loss` in a log that begins in the middle of a run | undecided |
-| `too-short` | fewer than three values, or a handful that ends no lower than it begins | undecided |
+| `plateau` | sign `early-plateau`; `flat-loss` in a log that begins in the middle of a run; nothing that is lower in the last third than in the first, in noise | undecided |
+| `too-short` | fewer than three values, or a handful that ends no lower than it begins, or has lost half of what it had won | undecided |
 | `unclear` | no training loss, or one that crosses zero and does not fall | undecided |
 | `underfitting-short-training` | every loss falls to the end as fast as it did at first | undecided |
 | `healthy` | none of these | healthy |
@@ -33,7 +33,7 @@ from sickbay.signs.losses import adversarial, judged_losses, training_losses
 FEWEST = 3
 STILL_FALLING = 0.3
 ROSE = 0.2
-HANDFUL, LOWER = 8, 0.03
+HANDFUL, LOWER, KEPT = 8, 0.03, 0.5
 FEWEST_OF_TWO_HALVES = 4
 AS_FAST = 0.8
 """A curve that levels off falls by half as much in its second half, or less; a straight line by as much."""
@@ -44,6 +44,8 @@ LATE = 3
 AWAY, FASTER = 100.0, 0.9
 """Times the first value, nine of ten values lower than the one before."""
 REMAINS = 0.3
+SCORES = ("accuracy/eval", "score/eval", "accuracy/train", "score/train")
+"""Validation's go before training's."""
 RATE_KEPT = 0.1
 """A schedule that has come down to a tenth was meant to end there."""
 BY_SIGN = {
@@ -88,6 +90,8 @@ def _without_signs(record: Record) -> str:
         return "overfitting" if turned_alone(record) else "unclear"
     if _hardly_moved(record):
         return "too-short"
+    if stands_in_noise(record) is not None:
+        return "plateau"
     return "underfitting-short-training" if cut_short(record) else "healthy"
 
 
@@ -164,8 +168,30 @@ def _hardly_moved(record: Record) -> bool:
 
 
 def _moved(c: Curve) -> bool:
-    """It fell by 3 %, beyond its noise; of a handful of values, in which there is no telling noise from descent, the last is lower than the first."""
-    return float(c.values[-1]) < (1 - LOWER) * float(c.values[0]) if len(c) < HANDFUL else fell(c, share=LOWER)
+    """It fell by 3 %, beyond its noise; of a handful of values, in which there is no telling noise from descent, the last is lower than the first and
+    keeps half of what was won."""
+    if len(c) >= HANDFUL:
+        return fell(c, share=LOWER)
+    first, last = float(c.values[0]), float(c.values[-1])
+    return last < (1 - LOWER) * first and first - last >= KEPT * (first - float(np.min(c.values)))
+
+
+def stands_in_noise(record: Record) -> Curve | None:
+    """The training loss of a log in which no loss, of training or validation, is lower in its last third than in its first, and no score is higher. Too
+    noisy to be called flat, but there is no descent in it that could be called health."""
+    curves = [c for c, _ in judged_losses(record)]
+    if not curves or len(curves[0]) < HANDFUL or any(_moved(c) or _won_at_last(c.values) for c in [*curves, *_alone(record)]):
+        return None
+    scores = [record.series(name) for name in SCORES]
+    told = next(([s for s in pair if len(s)] for pair in (scores[:2], scores[2:]) if any(map(len, pair))), [])
+    return None if any(_won_at_last(-curve(s).values) for s in told) else curves[0]
+
+
+def _won_at_last(values: np.ndarray) -> bool:
+    """Whether the last third is lower than the first, by 3 % of it."""
+    third = len(values) // 3
+    first, last = (float(np.median(part)) if third else 0.0 for part in (values[:third], values[-third:]))
+    return first - last > LOWER * abs(first)
 
 
 def turned_alone(record: Record) -> Curve | None:

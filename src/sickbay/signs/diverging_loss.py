@@ -39,7 +39,7 @@ def diverging_loss(record: Record) -> Iterator[Sign]:
             continue
         top = float(np.max(c.values))
         since = int(c.steps[np.flatnonzero(c.values <= max(first, FACTOR * first))[-1]]) if np.any(c.values <= FACTOR * first) else int(c.steps[0])
-        fell = f"first falls to {float(np.min(c.values)):.4g}, then " if lost else ""
+        fell = f"first falls to {float(np.min(c.values)):.4g}, then " if lost and np.argmin(c.values) > 0 else ""
         yield Sign(
             name="diverging-loss",
             where=c.name,

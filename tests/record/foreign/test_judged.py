@@ -58,7 +58,7 @@ SHORT = {
     "a straight line": (np.linspace(129, 121, 10), np.linspace(131, 123, 10), "underfitting-short-training"),
     "a line that bends": ([2.42, 2.21, 2.05, 1.92, 1.83, 1.76, 1.71, 1.67], [2.5, 2.3, 2.1, 2.0, 1.9, 1.86, 1.82, 1.80], "healthy"),
     "up and down from epoch to epoch": ([0.9, 0.3, 0.8, 0.25, 0.95, 0.3, 0.7, 0.2, 0.85, 0.3], np.linspace(0.9, 0.7, 10), "oscillating"),
-    "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.full(10, 0.6), "healthy"),
+    "up and down by little": (0.5 + 0.5 * np.exp(-np.arange(10) / 2) + 0.02 * (-1.0) ** np.arange(10), np.linspace(0.9, 0.6, 10), "healthy"),
     "five that stand from the second on": ([1.096, 1.051, 1.048, 1.046, 1.045], [np.nan] * 5, "plateau"),
     "five that stand while validation falls": ([1.096, 1.051, 1.048, 1.046, 1.045], [1.1, 1.0, 0.9, 0.8, 0.7], "healthy"),
     "six of which all but two stand, as validation does": ([82.5, 37.9, 34.70, 34.71, 34.92, 34.70], [36.8, 35.7, 36.4, 36.2, 36.2, 35.9], "plateau"),
@@ -74,6 +74,9 @@ SHORT = {
     "validation alone": ([np.nan] * 4, [0.76, 0.69, 0.67, 0.66], "healthy"),
     "validation alone, that stands": ([np.nan] * 12, 6.46 + 0.004 * np.sin(5.0 * np.arange(12)), "flat-not-learning"),
     "validation alone, that fell at once and stands": ([np.nan] * 14, [1.1, *np.linspace(0.9, 0.895, 13)], "plateau"),
+    "four that lose half of what they won": ([3.2, 1.7, 2.1, 2.5], [np.nan] * 4, "too-short"),
+    "four that keep most of what they won": ([3.2, 1.7, 1.9, 2.1], [np.nan] * 4, "healthy"),
+    "validation to its last digit while training falls": (np.linspace(0.3, 0.2, 7), [0.25] * 7, "train-val-mismatch"),
     "many that stand from the second on": ([1.148, *np.linspace(0.981, 0.967, 14)], np.linspace(0.974, 0.966, 15), "plateau"),
     "many that stand from the third on": ([1.0, 0.84, *(0.805 + 0.004 * np.sin(5.0 * np.arange(12)))], [np.nan] * 14, "plateau"),
     "many that stand from the second on while validation falls": ([1.148, *np.linspace(0.981, 0.967, 14)], np.linspace(0.974, 0.7, 15), "healthy"),
@@ -108,6 +111,61 @@ def test_a_training_loss_that_has_little_left_to_fall_by(level: float, shape: st
 def test_a_few_noisy_values_show_no_standing_still(tmp_path: Path) -> None:
     noisy = [1.83, 1.24, 0.80, 0.74, 0.55, 1.17, 0.54, 0.88, 1.07, 0.74, 0.79, 1.26, 0.67, 0.65, 0.74, 0.57, 0.79, 0.57, 0.55, 0.74]
     assert "flat-not-learning" not in judged(tmp_path, train_loss=noisy).shapes
+
+
+@pytest.mark.parametrize(("fall", "shape"), [(0.0, "plateau"), (0.3, "healthy")])
+def test_noisy_values_without_descent_are_not_called_healthy(fall: float, shape: str, tmp_path: Path) -> None:
+    """Too noisy to be called flat: but nothing of it is lower at the end than at the beginning."""
+    noisy = np.array([0.147, 0.155, 0.186, 0.182, 0.156, 0.157, 0.147, 0.156, 0.173, 0.150])
+    assert judged(tmp_path, train_loss=noisy * (1 - fall * np.linspace(0, 1, 10))).shapes[0] == shape
+
+
+def test_no_samples_are_named_that_a_log_does_not_know(tmp_path: Path) -> None:
+    losses = 0.2 + np.exp(-np.arange(120) / 9) + 0.004 * np.sin(7.0 * np.arange(120))
+    losses[[60, 95]] = 30.0
+    fixes = [c.fix for c in judged(tmp_path, train_loss=losses).causes if c.cause == "corrupt-samples"]
+    assert fixes and not any("samples  " in f.text or "bad = {}" in f.diff for f in fixes)
+
+
+@pytest.mark.parametrize(("last", "shape"), [(0.8, "healthy"), (0.5, "plateau")])
+def test_noisy_values_whose_accuracy_rises_are_learning(last: float, shape: str, tmp_path: Path) -> None:
+    """What validation says counts more than that training knows its samples."""
+    noisy = [0.147, 0.155, 0.186, 0.182, 0.156, 0.157, 0.147, 0.156, 0.173, 0.150]
+    rising = np.linspace(0.6, 0.8, 10)
+    assert judged(tmp_path, train_loss=noisy, train_accuracy=rising, val_accuracy=np.linspace(0.6, last, 10)).shapes[0] == shape
+
+
+@pytest.mark.parametrize(("val", "shape"), [(None, "diverged-nan"), (0.2, "healthy")])
+def test_a_loss_that_rises_without_a_break_is_not_healthy(val: float | None, shape: str, tmp_path: Path) -> None:
+    """It has won far more than it loses again; where validation gets better all the while, training became harder."""
+    train = [*(0.15 + 1.85 * np.exp(-np.arange(30) / 4)), *np.linspace(0.151, 0.29, 45)]
+    beside = {"val_loss": np.linspace(1.0, val, 75)} if val is not None else {}
+    assert judged(tmp_path, train_loss=np.round(train, 4), **beside).shapes[0] == shape
+
+
+def test_fine_tuning_that_swings_as_it_falls_does_not_oscillate(tmp_path: Path) -> None:
+    """Means over a hundred batches that are high and low by turns, a fifth of their level apart, around a line that falls by half."""
+    t = np.arange(66)
+    swinging = np.linspace(0.12, 0.07, 66) * (1 + 0.11 * (-1.0) ** t * (0.6 + 0.4 * np.sin(t)))
+    assert "oscillating" not in judged(tmp_path, train_loss=swinging).shapes
+
+
+@pytest.mark.parametrize(("right", "shape"), [(0.96, "overfitting"), (0.2, "train-val-mismatch")])
+def test_a_log_that_begins_late_hides_what_validation_had_learned(right: float, shape: str, tmp_path: Path) -> None:
+    """Its first training loss is no untrained model's: with so many answers right, validation data are no others."""
+    path = tmp_path / "log.txt"
+    rows = [(12, 0.14, 0.138)] + [(e, 0.02, 0.132) for e in range(95, 101)]
+    path.write_text("".join(f"Epoch {e}/100\n2s - loss: {a} - acc: 0.99 - val_loss: {v} - val_acc: {right}\n" for e, a, v in rows))
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape
+
+
+@pytest.mark.parametrize(("last", "shape"), [(2.6, "oscillating"), (1.2, "healthy")])
+def test_a_loss_that_begins_every_epoch_high(last: float, shape: str, tmp_path: Path) -> None:
+    """Samples that come in an order; where each epoch begins lower than the one before, it is learned all the same."""
+    path, firsts = tmp_path / "train.log", np.linspace(1.8, last, 4)
+    rows = [(7 * e + i, e + 1, float(x)) for e, first in enumerate(firsts) for i, x in enumerate(np.linspace(first, first / (2 + e / 4), 7))]
+    path.write_text("".join(f'{{"global_step": {s}, "loss": {x}, "epoch": {e}}}\n' for s, e, x in rows))
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape
 
 
 def test_validation_of_zero_was_measured_where_every_answer_is_right(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sickbay.conclude import diagnose
 from sickbay.errors import LogError
 from sickbay.record.foreign import read_logs
 
@@ -218,3 +219,58 @@ def test_whose_a_bare_accuracy_is_in_a_sparse_table(tmp_path: Path) -> None:
     path.write_text("class_0_acc,class_1_acc,epoch,step,test_acc,test_loss\n0.9,0.3,0,0,0.63,8.1\n0.9,0.5,0,0,0.69,1.5\n0.4,0.4,0,0,0.44,3.1\n")
     (record,) = read_logs([path])
     assert not len(record.series("accuracy/train")) and len(record.series("accuracy/eval")) == 3
+
+
+SPOKEN = """Starting epoch {e} current lr is 0.001
+Epoch {e}, Step 25, total used time 7.5 (s), avg loss so far is {a}
+Epoch {e}, Step 50, total used time 9.5 (s), avg loss so far is {b}
+Epoch {e}, val loss is {v}, val mse is 0.02.
+"""
+
+
+def test_losses_in_whole_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("".join(SPOKEN.format(e=e, a=train(e), b=train(e + 0.5), v=val(e)) for e in EPOCHS))
+    record = read_logs([path])[0]
+    assert record.series("loss/train").values[:2] == pytest.approx([train(0), train(0.5)])
+    assert record.series("loss/eval").values == pytest.approx([val(e) for e in EPOCHS])
+
+
+def test_a_total_beside_its_parts_in_sentences_is_not_added_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(
+        "".join(f"epoch 0, total_step {50 * e}, total loss is {train(e)} , inference loss is {train(e) / 2}, reg_loss is 0.08\n" for e in EPOCHS)
+    )
+    losses = read_logs([path])[0].series("loss/train")
+    assert losses.values == pytest.approx([train(e) for e in EPOCHS])
+    assert losses.steps.tolist() == [50 * e for e in EPOCHS]
+
+
+def test_the_mean_is_the_curve_beside_the_loss_of_one_batch(tmp_path: Path) -> None:
+    path = tmp_path / "dllogger.log"
+    path.write_text(
+        "".join(f"DLL - Training Epoch: 0 Training Iteration: {100 * e}  average_loss : {train(e)}  step_loss : {val(e)}\n" for e in EPOCHS)
+    )
+    assert read_logs([path])[0].series("loss/train").values == pytest.approx([train(e) for e in EPOCHS])
+
+
+NO_LOSS = " iteration {e:8d}/  9000 | learning rate: 3.0E-04 | loss scale: 1.0 | grad norm: {norm} | number of nan iterations:   0 |\n"
+
+
+def test_megatron_leaves_out_a_loss_that_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("".join(NO_LOSS.format(e=5426 + e, norm="nan") for e in EPOCHS))
+    assert diagnose(read_logs([path])[0]).shapes[0] == "diverged-nan"
+    path.write_text("".join(NO_LOSS.format(e=5426 + e, norm=1.5) for e in EPOCHS))
+    with pytest.raises(LogError):
+        read_logs([path])
+
+
+def test_what_stands_before_the_first_epoch_of_a_text_is_of_the_one_before(tmp_path: Path) -> None:
+    """The screen of Keras, copied from the middle on."""
+    bar = "15/15 [==============================] - 9s - loss: {a} - val_loss: {v}\n"
+    path = tmp_path / "log.txt"
+    path.write_text("".join((f"Epoch {129 + e}/200\n" if e else "") + bar.format(a=train(e), v=val(e)) for e in EPOCHS))
+    losses = read_logs([path])[0].series("loss/train")
+    assert losses.steps.tolist() == [129 + e for e in EPOCHS]
+    assert losses.values == pytest.approx([train(e) for e in EPOCHS])

@@ -328,6 +328,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         )
     if not samples and known is not None:
         samples = [int(n) for e in evidence for n in e.text.partition("samples (")[2].partition(")")[0].split(", ") if n.isdigit()]
+    if not samples:  # a log, or batches whose samples have no numbers
+        return Fix("find out which samples are in the batches at the jumps (`sickbay run` on the script does), and repair or drop them", "", "advice")
     text = f"look at samples {listed([str(s) for s in samples], 8)} and repair or drop them; a robust loss or clipping only hides them"
     snippet = f"bad = {{{', '.join(map(str, samples[:16]))}}}\ntrain_set = torch.utils.data.Subset(train_set, [i for i in range(len(train_set)) if i not in bad])"
     return mend(text, "", snippet)

@@ -31,6 +31,7 @@ from sickbay.record.foreign.patterns import (
     RATE,
     RESULTS,
     RESULTS_NAMES,
+    SPOKEN,
     STAMP,
     STEP,
     SUMMARY,
@@ -95,6 +96,7 @@ def _understand(line: str, heading: str) -> Plan:
         plan.heading = _announced(line)
         return plan
     line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line.translate(PLAIN)))
+    line = SPOKEN.sub(lambda m: ":".ljust(len(m[0])), line)
     heading = "" if RATE.search(line) else heading
     if found := TRANSLATION.match(line):
         named = {f"loss {m[1]}": m.span(2) for m in PAIR.finditer(line, found.end())}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from sickbay.record.foreign.tongues import english
@@ -21,9 +22,11 @@ EVAL = frozenset("val va valid validation validating evaluating vali eval evalua
 TEST = frozenset("test testing".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
-    "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset".split()
+    "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset is was so far".split()
 )
 LOSS = frozenset("loss losses".split())
+OF_ONE_BATCH = frozenset("step batch iter iteration".split())
+"""`step_loss` beside `average_loss`: where both are told, the mean is the curve. (In `loss_step` the word is a grain.)"""
 NOT_A_LOSS = frozenset("scale scaler scaling weight weights coef coefficient lambda alpha factor".split())
 """A loss scale or weight is a setting."""
 LOSS_LIKE = frozenset(
@@ -109,7 +112,8 @@ def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epo
     rest = [t for t in tokens if t not in TRAIN | EVAL | FILLERS | LOSS]
     if tokens[:1] == ("metrics",) and not phase:  # Ultralytics measures on validation data only
         phase = "eval"
-    order = 2 * bool(TEST & set(tokens)) + bool({"ema", "smoothed", "unscaled"} & set(tokens))
+    of_one = any(a in OF_ONE_BATCH and b in LOSS for a, b in pairwise(tokens))
+    order = 2 * bool(TEST & set(tokens)) + bool(of_one or {"ema", "smoothed", "unscaled"} & set(tokens))
     if NOT_A_LOSS & set(tokens):
         return Meaning("other")
     if REWARD & set(tokens) and not (LOSS | PREFERENCES) & set(tokens):

@@ -19,7 +19,7 @@ EPOCH = re.compile(
     re.IGNORECASE,
 )
 STEP = re.compile(
-    r"\b(?:global[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b(?:(?<![sh])[\"'])?[\s:#=\[(]{0,9}[\"']?(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
+    r"\b(?:(?:global|total)[_ ]?step|steps?|iters?|iterations?|it|itr|updates?|batch|episodes?)\b(?:(?<![sh])[\"'])?[\s:#=\[(]{0,9}[\"']?(\d[\d,]{0,15})(?![\d.]{0,15}\s?m?s\b)\s{0,9}(?:/\s{0,9}(\d{1,12}))?",
     re.IGNORECASE,
 )
 COUNTED = re.compile(
@@ -68,6 +68,8 @@ TRANSLATION = re.compile(r"^\s{0,3}\(epoch: (\d{1,9}), iters: (\d{1,12}), [^)]{1
 """`(epoch: 1, iters: 100, time: 0.1, data: 0.2) D_A: 0.3 G_A: 0.5`: the image translation programs name losses by their networks alone."""
 POSSESSIVE = re.compile(r"(?<=\w)'s(?=\s)")
 """`valid_1's binary_logloss: 0.3`."""
+SPOKEN = re.compile(rf"\b(?:so far )?(?:is|was|are)(?=\s{{1,3}}(?:{NUMBER}))|\bso far(?=\s{{1,3}}(?:{NUMBER}))", re.IGNORECASE)
+"""`avg loss so far is 0.3`."""
 NUMBERED = re.compile(rf"^\s{{0,9}}(\d{{1,12}})\s{{1,9}}(train|val|valid|eval|test)\s{{1,9}}({NUMBER})\s{{0,9}}$", re.IGNORECASE)
 """`250 val 3.2794`: a step, whose loss, the loss."""
 AVERAGED = re.compile(rf"^\s{{0,9}}(\d{{1,12}}):\s{{0,9}}[^,]{{1,40}},\s{{0,9}}({NUMBER})\s{{1,9}}avg\b", re.IGNORECASE)

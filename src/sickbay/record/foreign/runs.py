@@ -54,7 +54,10 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     rows, values = _main(sheet, choice)
     if len(rows) == 0:
         return []
-    step, epoch = _at(sheet, _covering(sheet, choice.step, len(rows)), rows), _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows)
+    step, epoch = (
+        _at(sheet, _covering(sheet, choice.step, len(rows)), rows),
+        _at(sheet, _covering(sheet, choice.epoch, len(rows)), rows, choice.epoch),
+    )
     position, axis = _position(step, epoch, values)
     restarts = _restarts(position) if axis != "row" else [int(i) for i in np.unique(np.searchsorted(rows, sheet.begins)) if 0 < i < len(rows)]
     aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
@@ -82,7 +85,9 @@ def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
     for name in ("loss/train", "loss/train@1", "loss/eval", "accuracy/train", "accuracy/eval", "score/eval", "score/train", "reward"):
         if name in choice.series:
             return sheet.columns[choice.series[name][0]].arrays()
-    return np.empty(0, np.int64), np.empty(0)
+    # Megatron leaves out a loss that is not a number: of such a log the gradient norm is all there is.
+    rows, norms = sheet.columns[choice.series["grad_norm"][0]].arrays() if "grad_norm" in choice.series else (np.empty(0, np.int64), np.empty(0))
+    return (rows, norms) if len(norms) and not np.isfinite(norms).any() else (np.empty(0, np.int64), np.empty(0))
 
 
 def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
@@ -90,7 +95,7 @@ def _covering(sheet: Sheet, name: str | None, rows: int) -> str | None:
     return name if name is not None and len(sheet.columns[name]) >= COVERS * rows else None
 
 
-def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:
+def _at(sheet: Sheet, name: str | None, rows: Rows, epoch: str | None = None) -> Floats | None:
     """An axis at the given rows: its value there, or the last one before. None where the log has no such axis."""
     if name is None:
         return None
@@ -102,7 +107,9 @@ def _at(sheet: Sheet, name: str | None, rows: Rows) -> Floats | None:
     if sheet.thinned:
         return np.asarray(np.interp(rows, own, values))
     at = np.searchsorted(own, rows, side="right") - 1
-    return np.where(at >= 0, values[np.maximum(at, 0)], values[0])
+    # A text that begins in the middle of a run, or tells a loss before its first epoch: what stands before "Epoch 130" is of the epoch before it.
+    before = values[0] - (1.0 if sheet.format == TEXT and name == epoch and values[0] == round(values[0]) else 0.0)
+    return np.where(at >= 0, values[np.maximum(at, 0)], before)
 
 
 def _position(step: Floats | None, epoch: Floats | None, values: Floats) -> tuple[Floats, Axis]:
