@@ -8,6 +8,7 @@ import torch
 
 from observe.conftest import WatchScript
 from sickbay.observe.class_order import order
+from sickbay.observe.readers.heads import BOUNDS
 from sickbay.observe.values import beyond, look, together
 
 HEADER = """
@@ -95,8 +96,11 @@ def test_by_hand_with_matrices_is_raw_too(script: WatchScript) -> None:
 
 @pytest.mark.parametrize(
     ("last", "bounds"),
-    [("nn.ReLU()", (0, float("inf"))), ("nn.Sigmoid()", (0, 1)), ("nn.Tanh()", (-1, 1)), ("nn.Hardtanh(-9, 9)", None), ("nn.Identity()", None)],
-)
+    [
+        ("nn.ReLU()", (0, float("inf"))), ("nn.Sigmoid()", (0, 1)), ("nn.Tanh()", (-1, 1)), ("nn.SiLU()", (-0.2785, float("inf"))),
+        ("nn.Hardtanh(-9, 9)", None), ("nn.ELU(3.0)", None), ("nn.Identity()", None),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("loss", ["F.mse_loss(out[:, 0], 2 * r)", "((out[:, 0] - r2) ** 2).mean()", "(out[:, 0] - r2).abs().mean()"])
 def test_targets_beyond_the_last_activation(last: str, bounds: tuple[float, float] | None, loss: str, script: WatchScript) -> None:
     run = script(program(loss, f"nn.Sequential(nn.Linear(6, 4), {last})").replace("t = (y", "r2 = 2 * r\nx = 5 * x\nt = (y"))
@@ -104,6 +108,20 @@ def test_targets_beyond_the_last_activation(last: str, bounds: tuple[float, floa
     assert head.bounds == bounds
     expected = beyond(2 * run.names["r"], bounds) if bounds else (0.0, 0.0)
     assert (head.outside, head.unreachable) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("last", "bounds"), [("nn.ELU()", (-1, float("inf"))), ("nn.ELU(3.0)", None)])
+def test_an_activation_with_a_setting_is_bounded_as_far_as_its_values_are(last: str, bounds: tuple[float, float] | None, script: WatchScript) -> None:
+    (head,) = script(
+        program("F.mse_loss(out[:, 0], 2 * r)", f"nn.Sequential(nn.Linear(6, 4), {last})").replace("t = (y", "x = 5 * x\nt = (y")
+    ).loss.heads
+    assert head.bounds == bounds
+
+
+@pytest.mark.parametrize("slope", ["elu", "celu", "selu", "silu", "gelu", "mish", "hardswish"])
+def test_no_activation_goes_below_what_is_known_of_it(slope: str) -> None:
+    lowest = float(getattr(torch.nn.functional, slope)(torch.linspace(-60, 0, 60_001)).min())
+    assert BOUNDS[slope][0] <= lowest < BOUNDS[slope][0] + 1e-3
 
 
 def test_picked_values_are_bounded_as_all_are(script: WatchScript) -> None:

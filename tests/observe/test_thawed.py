@@ -31,6 +31,13 @@ def test_nobody_trains_what_was_unfrozen(script: WatchScript) -> None:
     assert optimizer.thawed_looks > 1
 
 
+def test_one_look_asks_for_more(script: WatchScript) -> None:
+    """Where most steps are slept through, the next one may come when the run is over."""
+    text = SCRIPT.replace("THEN", "").replace("range(6)", "range(40)")
+    (optimizer,) = script(text, detail_steps=4, budget=1e-6).facts.optimizers
+    assert optimizer.thawed_looks > 1
+
+
 @pytest.mark.parametrize(
     "then",
     [

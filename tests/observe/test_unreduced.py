@@ -49,3 +49,40 @@ def test_what_is_averaged_plainly_is_a_validation_loss(how: str, penalty: str, s
 )
 def test_what_is_masked_first_is_none(how: str, script: WatchScript) -> None:
     assert not evaluated(how, script)
+
+
+@pytest.mark.parametrize(
+    ("how", "reduction"),
+    [
+        ("each.mean()", "mean"),
+        ("each.flatten().mean()", "mean"),
+        ("each.mean(1).mean()", "none"),
+        ("each[kept > 0].mean()", "none"),
+        ("(each * kept).mean()", "none"),
+    ],
+)
+def test_a_mean_of_all_elements_is_a_mean(how: str, reduction: str, script: WatchScript) -> None:
+    (head,) = script(SCRIPT.replace("HOW", how).replace(" + PENALTY", "")).loss.heads
+    assert head.reduction == reduction
+
+
+SINGLE = """
+import torch.nn.functional as F
+model = nn.Linear(6, 3)
+x = torch.randn(60, 6)
+y, weight = x[:, :3].argmax(1), torch.rand(60)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    optimizer.zero_grad()
+    each = F.cross_entropy(model(x), y, reduction="none")
+    (HOW).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "asked"), [("each.mean()", True), ("(each * weight).mean()", False), ("each.topk(50, largest=False).values.mean()", False)]
+)
+def test_samples_are_studied_unless_the_script_weighs_or_picks_them(how: str, asked: bool, script: WatchScript) -> None:
+    probe = script(SINGLE.replace("HOW", how)).facts.data_probe
+    assert (probe is not None and probe.relation is not None) == asked

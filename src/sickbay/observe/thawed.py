@@ -46,5 +46,7 @@ class ThawWatch(Observer):
         held = {id(p) for o in stepping for group in o.param_groups for p in group["params"]}
         thawed = [e for e in self.frozen[entry.index] if (t := e.ref()) is not None and t.requires_grad and t.grad is not None and id(t) not in held]
         if thawed:
+            if not entry.thawed_looks:  # where steps are slept through, the next look may come when the run is over
+                self.session.look_closely()
             entry.thawed = tuple(e.name for e in thawed)
             entry.thawed_looks += 1

@@ -16,6 +16,7 @@ TRIES = 8
 """Training steps on which a line is asked: masks may leave nothing out of a first batch."""
 ALIKE = 1e-3
 """Rounding of a mean over many numbers, in single precision, with room to spare."""
+MEAN = "MeanBackward"
 MOST_NODES = 64
 """Of the graph between the loss and its elements: a mean, a division, a sum with other terms."""
 
@@ -44,7 +45,7 @@ class Unreduced:
         for line, mean, elements in pending:
             plain = not math.isfinite(mean) or not math.isfinite(value) or math.isclose(mean, value, rel_tol=ALIKE)
             taken_by = None if plain else _taken_by(loss.grad_fn, elements)
-            if taken_by is not None and not taken_by.startswith("MeanBackward"):
+            if taken_by is not None and not taken_by.startswith(MEAN):
                 self._weighed.add(line)
 
     def weighs(self, line: Any, call: LossCall) -> bool:
@@ -54,6 +55,12 @@ class Unreduced:
 
 def unreduced(call: LossCall) -> bool:
     return call.options.get("reduction") == "none" and call.output.numel() > 1
+
+
+def averaged(loss: torch.Tensor, elements: Any) -> bool:
+    """Whether the loss holds the plain mean of these elements (given by their node in autograd's graph)."""
+    taken_by = _taken_by(loss.grad_fn, elements)
+    return taken_by is not None and taken_by.startswith(MEAN)
 
 
 def _taken_by(node: Any, elements: Any) -> str | None:

@@ -32,7 +32,7 @@ class Targets:
 def targets_of(call: LossCall) -> Targets | None:
     """One target per row; None for anything else: sequences, images, several labels at once, soft labels, positions within the batch."""
     x, y = call.input, call.target
-    if y is None or y.requires_grad or not y.numel() or x.dim() == 0 or call.options.get("reduction") == "none":
+    if y is None or y.requires_grad or not y.numel() or x.dim() == 0:
         return None
     y = y.detach()
     if call.function in BY_INDEX and not y.is_floating_point() and y.dim() == 1 and x.dim() == 2 and len(x) == len(y):

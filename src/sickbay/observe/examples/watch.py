@@ -24,6 +24,7 @@ from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import key_here
 from sickbay.observe.reading import Reading
 from sickbay.observe.samples import EVERY_STEPS, PASSES, caller_of
+from sickbay.observe.unreduced import averaged, unreduced
 
 if TYPE_CHECKING:
     from sickbay.observe.session import Session
@@ -48,6 +49,8 @@ class Pair:
     target: torch.Tensor
     targets: Targets | None
     aim: Any
+    elements: Any = None
+    """Of a loss that is computed for each sample: the node that stands for them in autograd's graph. Who weighs samples knows more of them than we do."""
 
 
 @dataclass(slots=True)
@@ -60,6 +63,7 @@ class Unpaired:
     """The operation that made the prediction,"""
     aim: Any
     """...and where the loss is called."""
+    elements: Any = None
 
 
 class ExampleWatch(Observer):
@@ -133,11 +137,11 @@ class ExampleWatch(Observer):
         elif self.paired is not None:
             self.several |= call.target is not self.paired.target
         elif self.door is not None and self.doors == 1:
-            self.paired = Pair(self.door.place_key, _given(self.door), call.target, targets_of(call), key_here())
+            self.paired = Pair(self.door.place_key, _given(self.door), call.target, targets_of(call), key_here(), _elements(call))
         elif self.door is None:
             self.several |= self.unpaired is not None and call.target is not self.unpaired.target
             trace = self._trace
-            self.unpaired = Unpaired(call.target, targets_of(call), trace.maker(call.input), key_here()) if trace is not None else None
+            self.unpaired = Unpaired(call.target, targets_of(call), trace.maker(call.input), key_here(), _elements(call)) if trace is not None else None
 
     def backward_begins(self, loss: torch.Tensor, site: Site) -> None:
         pair, several, door, unpaired, trace = self.paired, self.several or self.doors > 1, self.door, self.unpaired, self._trace
@@ -147,7 +151,7 @@ class ExampleWatch(Observer):
         started = self.session.clock()
         if pair is None and trace is not None:
             pair = self._structural(Reading(self.session, trace, [], site, loss), door, unpaired)
-        if pair is not None:
+        if pair is not None and (pair.elements is None or averaged(loss, pair.elements)):
             self._train(pair)
         self.session.sample_seconds += self.session.clock() - started if self.session.sampled else 0.0
 
@@ -160,20 +164,20 @@ class ExampleWatch(Observer):
     def _structural(self, reading: Reading, door: ForwardCall | None, unpaired: Unpaired | None) -> Pair | None:
         """What the operations themselves show: of a loss that is written by hand, or of a model that is no module."""
         if unpaired is not None:
-            target, targets, made, aim = unpaired.target, unpaired.targets, unpaired.made, unpaired.aim
+            target, targets, made, aim, elements = unpaired.target, unpaired.targets, unpaired.made, unpaired.aim, unpaired.elements
         elif (found := compared(reading)) is not None:
-            target, targets, made, aim = found.target, found.targets, found.node.args[found.prediction], found.node.key
+            target, targets, made, aim, elements = found.target, found.targets, found.node.args[found.prediction], found.node.key, None
         else:
             return None
         if targets is None:
             return None
         if door is not None:
-            return Pair(door.place_key, _given(door), target, targets, aim)
+            return Pair(door.place_key, _given(door), target, targets, aim, elements)
         self.given, self.loaders = self.loaders, set()
         tensors, place = entering(reading, made, len(targets.values), target)
         if tensors and (batches := self._batches) is not None and not batches.scale.full:
             batches.scale.add(tensors[0])  # no module told it of them
-        return Pair(place, tuple(tensors), target, targets, aim) if tensors else None
+        return Pair(place, tuple(tensors), target, targets, aim, elements) if tensors else None
 
     def stepped(self, *_: Any) -> None:
         if not self.session.loads_ahead:  # else the newest batch is the next step's
@@ -261,6 +265,10 @@ class ExampleWatch(Observer):
         self._forget()
         if (fact := studied(self)) is not None:
             self.session.writer.fact("data_probe", fact)
+
+
+def _elements(call: LossCall) -> Any:
+    return call.output.grad_fn if unreduced(call) else None
 
 
 def _given(call: ForwardCall) -> tuple[Any, ...]:

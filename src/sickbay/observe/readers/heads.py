@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,6 +25,13 @@ BOUNDS = {
     "tanh": (-1.0, 1.0),
     "softsign": (-1.0, 1.0),
     "hardtanh": (-1.0, 1.0),
+    "elu": (-1.0, float("inf")),
+    "celu": (-1.0, float("inf")),
+    "selu": (-1.7581, float("inf")),
+    "silu": (-0.2785, float("inf")),
+    "gelu": (-0.1701, float("inf")),
+    "mish": (-0.3089, float("inf")),
+    "hardswish": (-0.375, float("inf")),
     "logsigmoid": (float("-inf"), 0.0),
     "log_softmax": (float("-inf"), 0.0),
     "lstm": (-1.0, 1.0),
@@ -32,8 +40,8 @@ BOUNDS = {
     "rnn_relu": (0.0, float("inf")),
 }
 """What can come out of an activation, or of a recurrent layer (whose output is one). With other settings than the default a
-hardtanh or an LSTM with a projection may exceed these: what was seen to come out is compared too."""
-_FIXED = frozenset({"relu", "sigmoid", "tanh", "softplus", "softsign"})
+hardtanh, an ELU or an LSTM with a projection may exceed these: what was seen to come out is compared too."""
+_FIXED = frozenset("relu sigmoid tanh softplus softsign selu silu gelu mish hardswish".split())
 _INTEGERS = frozenset({"long", "to", "type", "int"})
 MOST_CLASSES = 256
 """Whose weights are kept."""
@@ -69,7 +77,7 @@ def _head(reading: Reading, call: LossCall, maker: int) -> facts.Head:
         input_dtype=str(call.input.dtype).removeprefix("torch."),
         target_dtype=str(call.target.dtype).removeprefix("torch.") if call.target is not None else "",
         classes=classes,
-        reduction=str(call.options.get("reduction", "mean")),
+        reduction=_reduction(reading, call, maker),
         label_smoothing=float(call.options.get("label_smoothing") or 0.0),
         fed_by=tuple(reading.chain(reading.trace.maker(call.input))),
         raw=_raw(reading, reading.producer(reading.trace.maker(call.input))),
@@ -80,6 +88,17 @@ def _head(reading: Reading, call: LossCall, maker: int) -> facts.Head:
         weighted=any(s == shape for s in node.shapes[2:]),
         weights=_weights(call, classes),
     )
+
+
+def _reduction(reading: Reading, call: LossCall, maker: int) -> str:
+    """As the call says; a mean too where the loss is the mean of all its elements, taken by the script itself."""
+    named = str(call.options.get("reduction", "mean"))
+    last = reading.trace.maker(reading.loss) if named == "none" else None
+    node = reading.trace.nodes[last] if last is not None else None
+    if node is None or node.name != "mean" or node.shape or not node.args or math.prod(node.shapes[0]) != call.output.numel():
+        return named
+    made = reading.producer(node.args[0])
+    return "mean" if made is not None and made.index == maker else named
 
 
 def _weights(call: LossCall, classes: int | None) -> tuple[float, ...]:
