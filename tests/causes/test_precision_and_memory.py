@@ -12,7 +12,7 @@ from causes.scripts import added, at, loop_facts
 from sickbay.facts import Clipping, Crash, FirstInvalid, Fragile, Kept, Loss, NonfiniteBatch, Precision, Rebuilt, Run
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 MIXED = """\
 scaler = torch.amp.GradScaler("cuda")
@@ -184,6 +184,28 @@ def test_the_line_that_keeps_what_an_evaluation_gives_back() -> None:
     suspicion = assert_suspects(keeps(SHOWN, alive=98, oldest=99, called_at=at("rec = F.mse", SHOWN)), "retained-graph")
     assert suspicion.place == at("curves.add(*", SHOWN)
     assert suspicion.fix.diff == "with torch.no_grad():\n    curves.add(*terms(held_out))"
+
+
+LOGGED = """\
+for x, y in loader:
+    logits = model(x)
+    loss = F.cross_entropy(logits, y)
+    loss.backward()
+    optimizer.step()
+    history.log(loss=loss.item(), entropy=entropy(logits))
+"""
+
+
+def test_what_is_made_of_predictions_is_kept_while_memory_grows() -> None:
+    """A graph that backward has been through weighs little; memory tells that this one was not."""
+    record = keeps(LOGGED, alive=98, oldest=99, called_at=at("logits = model", LOGGED), output=True)
+    assert_silent(record, "retained-graph")
+    looks = np.array([16, 32, 64, 128, 256, 512])
+    memory = make_record(series={"memory/rss": (looks, 2**20 * (300.0 + looks))}, steps=600)
+    growing = replace(record, all_series=record.all_series | memory.all_series, facts=replace(record.facts, run=memory.facts.run))
+    suspicion = assert_suspects(growing, "retained-graph", "proven")
+    assert suspicion.place == at("history.log", LOGGED)
+    assert added(suspicion.fix.diff) == ["    history.log(loss=loss.item(), entropy=entropy(logits).item())"]
 
 
 REBUILDING = """\

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from observe.conftest import WatchScript
-from sickbay.testing import assert_suspects
+from sickbay.testing import assert_silent, assert_suspects
 
 LOOP = """
 model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
@@ -119,3 +119,29 @@ def test_a_loss_that_is_only_looked_at_and_kept(script: WatchScript) -> None:
 @pytest.mark.parametrize("keep", ["hardest.append((losses.max().item(), step))", "hardest = [*hardest[-2:], losses.max()]", "del losses"])
 def test_a_loss_that_is_only_looked_at(script: WatchScript, keep: str) -> None:
     assert all(k.alive <= 3 for k in script(SCORED.replace("KEEP", keep)).facts.kept)
+
+
+OUTPUT = """
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+history = []
+for step in range(64):
+    x, y = torch.randn(6, 4), torch.randint(0, 3, (6,))
+    optimizer.zero_grad()
+    logits = model(x)
+    F.cross_entropy(logits, y).backward()
+    optimizer.step()
+    KEEP
+"""
+
+
+def test_what_is_made_of_predictions_and_kept(script: WatchScript) -> None:
+    run = script(OUTPUT.replace("KEEP", "history.append(logits.softmax(1).max())"))
+    (k,) = run.facts.kept
+    assert k.output and k.alive >= 62 and run.at(k.called_at, "logits = model(x)")
+    assert_silent(run.record, "retained-graph")  # most of what a graph holds is gone after backward: a sickness only where memory grows
+
+
+@pytest.mark.parametrize("keep", ["history.append(logits.softmax(1).max().item())", "history.append(logits.detach())", "history = [logits]"])
+def test_predictions_that_are_let_go(script: WatchScript, keep: str) -> None:
+    assert not script(OUTPUT.replace("KEEP", keep)).facts.kept

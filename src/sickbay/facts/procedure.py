@@ -220,8 +220,10 @@ class Kept:
     loss: int = 0
     called_at: Place | None = None
     """Of a loss that was only computed, on this line, and never differentiated (`loss` is -1 then)."""
+    output: bool = False
+    """...or of a model that was called on this line."""
     marked: int = 0
-    """Losses whose graph was marked when backward began."""
+    """Losses (or predictions) whose graph was marked."""
     alive: int = 0
     """The most of them that were alive at once, two steps and more after their own."""
     alive_last: int = 0

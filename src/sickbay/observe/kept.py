@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sickbay import facts
-from sickbay.observe.observer import LossCall, Observer, Site
+from sickbay.observe.loaded import tensors
+from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
 from sickbay.observe.places import key_here, place_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_MARKED = 512
 COUNT_EVERY = 16
 MOST_OPERATIONS = 20_000
 MOST_COUNTS = 64
-KEY, CALL_KEY = "sickbay", "sickbay-call"
+KEY, CALL_KEY, OUTPUT_KEY = "sickbay", "sickbay-call", "sickbay-output"
 MOST_CALLS = 16
 
 
@@ -37,9 +38,10 @@ class Mark:
 class Entry:
     """One training loss."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, called_from: Any = None, output: bool = False) -> None:
         self.index = index
-        self.called_from: Any = None
+        self.called_from = called_from
+        self.output = output
         self.marks: deque[tuple[int, weakref.ref[Mark]]] = deque(maxlen=MOST_MARKED)
         self.marked = self.alive = self.alive_last = self.oldest = self.backwards = self.retain = 0
         self.sizes: list[int] = []
@@ -64,6 +66,7 @@ class Entry:
         return facts.Kept(
             loss=self.index,
             called_at=place_of(*self.called_from) if self.called_from is not None else None,
+            output=self.output,
             marked=self.marked,
             alive=self.alive,
             alive_last=self.alive_last,
@@ -88,17 +91,25 @@ class KeptWatch(Observer):
         self.entries: dict[int, Entry] = {}
         self.calls: dict[Any, Entry] = {}
         """By the line that calls a loss function: what it gives may be kept without ever being differentiated."""
+        self.outputs: dict[Any, Entry] = {}
+        """By the line that calls a model: so may what is made of its predictions."""
 
     def loss_called(self, call: LossCall | None) -> None:
-        if call is None or call.output.grad_fn is None or (key := key_here()) is None:
+        if call is not None and (key := key_here()) is not None:
+            self._mark(self.calls, key, call.output.grad_fn, CALL_KEY)
+
+    def forward_ends(self, call: ForwardCall, output: Any) -> None:
+        if call.grad and call.place_key is not None:
+            made = next((t.grad_fn for t in tensors(output) if t.grad_fn is not None), None)
+            self._mark(self.outputs, call.place_key, made, OUTPUT_KEY)
+
+    def _mark(self, entries: dict[Any, Entry], key: Any, node: Any, name: str) -> None:
+        entry = entries.get(key)
+        if node is None or (entry is None and len(entries) >= MOST_CALLS):
             return
-        entry = self.calls.get(key)
         if entry is None:
-            if len(self.calls) >= MOST_CALLS:
-                return
-            entry = self.calls[key] = Entry(-1)
-            entry.called_from = key
-        entry.mark(call.output.grad_fn, CALL_KEY, self.session.step)
+            entry = entries[key] = Entry(-1, key, output=name == OUTPUT_KEY)
+        entry.mark(node, name, self.session.step)
         if entry.marked % COUNT_EVERY == 0:
             entry.count(self.session.step)
 
@@ -120,11 +131,13 @@ class KeptWatch(Observer):
             self.session.sample_seconds += self.session.clock() - started
 
     def report(self) -> None:
-        for entry in (*self.entries.values(), *self.calls.values()):
+        for entry in (*self.entries.values(), *self.calls.values(), *self.outputs.values()):
             entry.count(self.session.step)
         known = [entry.fact() for entry in self.entries.values()]
         if all(f.alive < 2 for f in known):  # else it is these losses that are kept
             known += [entry.fact() for entry in self.calls.values()]
+        if all(f.alive < 2 and not f.retain for f in known):  # else predictions are kept as a part of these graphs
+            known += [entry.fact() for entry in self.outputs.values()]
         self.session.writer.fact("kept", [f for f in known if f.alive >= 2 or f.retain][:16])
         for fact in known:
             self.session.keep_source(fact.called_at)

@@ -9,7 +9,7 @@ with every step, so that `retain_graph=True` is needed and each backward goes th
 ## How we know
 
 Proof: the graph behind each loss is marked when backward begins, and the marks that are still alive are counted some steps later. In a healthy
-loop at most the last one is. For graphs that grow, the operations behind the loss are counted whenever `retain_graph=True` is given. When autograd refuses to go through a graph
+loop at most the last one is. So are the graphs of predictions, of which something else may be made and kept (an entropy, a score); that counts only while memory grows. For graphs that grow, the operations behind the loss are counted whenever `retain_graph=True` is given. When autograd refuses to go through a graph
 a second time, the variables that had a graph behind them are still there, and the loop's source shows which of them goes from one step to the next.
 
 ## Looks like it but is not
@@ -65,11 +65,14 @@ RETAINS = 0.5
 def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     for k in record.facts.kept:
         loss = _loss(record, k)
+        if k.output and not signs.has("memory-growth"):
+            continue  # a graph that backward has been through weighs little, and nobody here knows which of them have
         if _accumulates(k) and k.called_at is not None:
             keeper = _kept_value(record, k.called_at)
             stored = keeper[1] if keeper is not None else None
+            what = "predictions that were made" if k.output else "losses that were computed"
             yield proof(
-                f"the graphs of {k.alive:,} of {k.marked:,} losses that were computed{located(k.called_at)} were alive at once, the oldest {times(k.oldest, 'step')} old: "
+                f"the graphs of {k.alive:,} of {k.marked:,} {what}{located(k.called_at)} were alive at once, the oldest {times(k.oldest, 'step')} old: "
                 f"what is made of them is kept with its graph{located(stored)}",
                 stored or k.called_at,
                 alive=k.alive,
