@@ -128,6 +128,14 @@ CLASS_TOKEN = "self.embed, self.token, self.mix = nn.Linear(6, 16), nn.Parameter
 READ_OUT = "e = torch.cat([self.token.expand(len(x), -1, -1), self.embed(x)], 1); h = self.mix(e)[:, 0]"
 
 
+def test_samples_that_meet_behind_a_wrapper(script: WatchScript) -> None:
+    """DataParallel on a machine without other devices only calls what it wraps."""
+    made, passed, line = MIXED["a recurrent layer that expects time first"]
+    watched = run(script, made, passed, LOOP.replace("model = Net()", "model = nn.DataParallel(Net())"))
+    (mixing,) = watched.facts.probes.mixing
+    assert watched.at(mixing.place, line)
+
+
 def test_a_class_token_that_attends_to_those_of_other_samples(script: WatchScript) -> None:
     """They are all the same: no prediction depends on any sample, and still samples meet at the other positions."""
     watched = run(script, CLASS_TOKEN.format(first=""), READ_OUT)

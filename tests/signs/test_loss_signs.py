@@ -62,6 +62,14 @@ def test_flat_says_what_guessing_gives() -> None:
     assert read_signs(record).has("chance-level")
 
 
+@pytest.mark.parametrize(("raw", "chance"), [(False, True), (True, False)])
+def test_chance_level_of_log_probabilities(raw: bool, chance: bool) -> None:
+    """Of raw scores the negative log-likelihood is no entropy."""
+    head = Head(function="nll_loss", classes=5, input_shape=(32, 5, 18), target_shape=(32, 18), target_dtype="int64", raw=raw)
+    record = loss(noisy(1.605, 0.01), losses=[Loss(index=0, heads=(head,))])
+    assert ("chance-level" in names(record)) == chance
+
+
 def test_chance_level_knows_unequal_classes() -> None:
     facts = {"losses": [Loss(index=0, heads=(Head(function="cross_entropy", classes=2),))], "labels": LabelOrder(classes=2, histogram=(900, 100))}
     assert "chance-level" in names(loss(noisy(0.325, 0.01), **facts))

@@ -10,7 +10,7 @@ import numpy as np
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs.curves import Curve, drift, end, fell, start
-from sickbay.signs.losses import alone, enough, judged_losses
+from sickbay.signs.losses import alone, enough, is_cross_entropy, judged_losses
 from sickbay.signs.registry import share, sign
 from sickbay.signs.validation import validation_falls
 
@@ -50,7 +50,7 @@ def _falls_nowhere(record: Record) -> Iterator[Sign]:
             or first.value == 0
         ):
             continue
-        classes = next((h.classes for h in (loss.heads if loss else ()) if h.function == "cross_entropy" and h.classes), None)
+        classes = next((h.classes for h in (loss.heads if loss else ()) if is_cross_entropy(h) and h.classes), None)
         chance = f"; guessing among {classes} classes gives {math.log(classes):.3g}" if classes and classes > 1 else ""
         yield Sign(
             name="flat-loss",

@@ -93,13 +93,18 @@ def supervised(loss: Loss | None) -> bool:
     )
 
 
+def is_cross_entropy(head: Head) -> bool:
+    """In one call, or as the negative log-likelihood of log-probabilities."""
+    return head.function == "cross_entropy" or (head.function == "nll_loss" and not head.raw)
+
+
 def chance_loss(record: Record, head: Head) -> float | None:
     """The loss of the best constant prediction: entropy of the labels, each counted by its weight (ln C if their shares are not known)."""
     if head.reduction != "mean" or head.label_smoothing:
         return None
     if head.function == "binary_cross_entropy_with_logits" and head.target_shape and math.prod(head.target_shape) == head.target_shape[0]:
         return _yes_or_no(record, head.weights)
-    if head.function == "cross_entropy" and head.classes and head.classes > 1 and head.target_dtype in ("", "int64", "torch.int64"):
+    if is_cross_entropy(head) and head.classes and head.classes > 1 and head.target_dtype in ("", "int64", "torch.int64"):
         return _entropy(record, head.classes, head.weights)
     return None
 

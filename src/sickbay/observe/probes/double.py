@@ -116,7 +116,7 @@ def _check(model: torch.nn.Module) -> None:
             raise NoDouble("it is compiled")
         if module._forward_hooks or module._forward_pre_hooks:
             raise NoDouble("it has hooks")
-        if isinstance(module, torch.nn.parallel.DataParallel):
+        if isinstance(module, torch.nn.parallel.DataParallel) and module.device_ids:  # on a CPU it only calls what it wraps
             raise NoDouble("it is spread over devices")
     every = torch.nn.modules.module
     if every._global_forward_hooks or every._global_forward_pre_hooks:
