@@ -11,7 +11,7 @@ import pytest
 
 from causes.scripts import LOOP, added, at, loop_facts
 from sickbay.conclude import diagnose
-from sickbay.facts import Accumulation, EvaluationData, Head, Loader, Log, Loss, Mask, Modes, Op, OptimizerGroup, Penalty, Run, Timeline
+from sickbay.facts import Accumulation, EvaluationData, Head, Layer, Loader, Log, Loss, Mask, Modes, Op, OptimizerGroup, Penalty, Run, Timeline
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, model_facts
 
@@ -91,6 +91,19 @@ def another_net(rate: float) -> Record:
     return replace(record, all_series=dict(record.all_series) | make_record(series={"loss/eval": evaluations}).all_series)
 
 
+def few_left(rate: float = 0.8, width: int = 48, shrunk: float = 0.97, ratio: float = 3e-3, losses: Any = None, evaluated: float = 1.85) -> Record:
+    """Two narrow layers behind each other drop most of their inputs; evaluation, with dropout off, is no better."""
+    record = run(high() if losses is None else losses, rate=rate, evaluated=evaluated, shrunk=shrunk)
+    modes = replace(record.facts.modes, sensitive=tuple(f"{x}_drop: Dropout(p={rate})" for x in ("a", "b")))
+    frames = record.family("weight_norm").steps
+    families = make_record(families={"update_ratio": {f"{x}.weight": (frames, np.full(len(frames), ratio)) for x in LAYERS}}).families
+    facts = model_facts(*LAYERS, width=width)
+    order = ("a", "a_drop", "b", "b_drop", "c")
+    model = replace(facts["models"][0], layers=tuple(Layer(name=x, kind="Dropout" if "_" in x else "Linear") for x in order))
+    record = replace(record, families=dict(record.families) | dict(families))
+    return with_facts(record, modes=modes, models=(model,), parameters=facts["parameters"], run=Run(steps=400, epochs=8, backwards=400))
+
+
 class TestOverRegularised(CauseTestCase):
     cause = "over-regularised"
     certainty = "likely"
@@ -106,6 +119,7 @@ class TestOverRegularised(CauseTestCase):
         yield run(creeping(), shrunk=0.25, decay=0.1)
         yield another_net(0.8)
         yield pulled(0.1, gradient=1.5, shrunk=0.8)
+        yield few_left()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "dropout of a half, validation below training", run(high(), rate=0.5, evaluated=1.2)
@@ -126,6 +140,11 @@ class TestOverRegularised(CauseTestCase):
         yield "a loss that rises again without shrinking weights", run(turned_again(), shrunk=0.95, decay=0.03)
         yield "weights that shrink a little while the loss falls", run(falling(4.4, 1.6, 400), shrunk=0.7, decay=0.03)
         yield "half of the units dropped by hand", masked(0.5)
+        yield "usual dropout in narrow layers", few_left(rate=0.5)
+        yield "much is dropped, and enough is left of wide layers", few_left(width=256)
+        yield "few units are left, and the weights grow with what they learn", few_left(shrunk=1.05)
+        yield "few units are left, and steps that are short anyway", few_left(ratio=5e-4)
+        yield "few units are left, and the loss falls", few_left(losses=falling(2.3, 0.3))
         yield "a penalty beside data that are fitted", penalised(last=0.05)
         yield "a penalty that shrinks nothing", penalised(shrunk=0.9)
 
@@ -150,6 +169,13 @@ def test_dropout_by_a_name_of_the_scripts_own() -> None:
     source = "KEEP = 0.9\n" + DROPS.replace("nn.Dropout(0.9)", "nn.Dropout(KEEP)")
     place = assert_suspects(replace(record, sources={"train.py": source}), "over-regularised").place
     assert place is not None and "nn.Dropout(KEEP)" in (place.text or "")
+
+
+def test_a_constant_in_capitals_is_the_place() -> None:
+    source = "DROPOUT = 0.9\n" + DROPS.replace("nn.Dropout(0.9)", "nn.Dropout(DROPOUT)")
+    suspicion = assert_suspects(replace(run(high(), rate=0.9), sources={"train.py": source}), "over-regularised")
+    assert suspicion.place is not None and suspicion.place.line == 1
+    assert added(suspicion.fix.diff) == ["DROPOUT = 0.2"]
 
 
 def test_functional_dropout_counts_too() -> None:
@@ -192,6 +218,14 @@ def by_hand(validation: tuple[float, ...] = (1.38, 0.79), rows: int = 2560, dist
     series = {"loss/train": losses, "loss/eval": (np.linspace(20, 40, len(validation)).astype(int), np.array(validation)), "lr": np.full(40, 0.003)}
     state = Run(steps=40, backwards=40, exit=0, finished=True)
     return make_record(series=series, run=state, evaluation_data=[EvaluationData(train_rows=rows, train_distinct=distinct)], **model_facts(*LAYERS))
+
+
+def gaining(validation: tuple[float, ...] = (0.515, 0.419, 0.273), epochs: int = 3, lr: float = 1.0) -> Record:
+    """Three passes of sixty steps, of which each wins a larger share than the one before."""
+    losses = (0.2 + 1.2 * np.exp(-5 * np.linspace(0, 1, 189))) * np.exp(0.05 * np.random.default_rng(0).standard_normal(189))
+    series = {"loss/train": losses, "loss/eval": (np.linspace(63, 189, len(validation)).astype(int), np.array(validation))}
+    state = Run(steps=189, backwards=189, epochs=epochs, exit=0, finished=True)
+    return make_record(series=series | {"lr": np.geomspace(0.01, 0.01 * lr, 189)}, run=state, **model_facts(*LAYERS))
 
 
 NAMES = (2.33, 1.68, 1.36, 1.17)
@@ -259,6 +293,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield few()
         yield hardly_begun()
         yield stops()
+        yield gaining()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "steps that reach farther than the weights are large", on_the_way(ratio=1e-2)
@@ -284,6 +319,11 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "few evaluations, the last wins little", few((2.33, 1.68, 1.25, 1.18))
         yield "few evaluations of many passes", few(distinct=300)
         yield "few evaluations of a longer run", few(steps=200)
+        yield "three passes, each wins less than the one before", gaining((0.65, 0.4, 0.27))
+        yield "the last of three passes wins little", gaining((0.335, 0.32, 0.28))
+        yield "three passes, and nearly all is learned", gaining((0.3, 0.2, 0.1))
+        yield "five passes that gain speed", gaining(epochs=5)
+        yield "three passes of a schedule that has ended", gaining(lr=0.01)
         yield "few steps, validation levels off", hardly_begun((125.8, 119.0, 118.2))
         yield "few steps, validation rises again", hardly_begun((125.8, 117.4, 118.0))
         yield "few steps, which were enough", hardly_begun(right=0.97)

@@ -95,6 +95,12 @@ def replaced(level: float, kind: str = "Adam", grown: float = 9.0, won: float = 
     return sized(known(run(losses, ratio=np.maximum(1.5 * 0.6 ** np.arange(40), 0.01)), kind), grown)
 
 
+def blown_up(grown: float = 20.0, kind: str = "Adam", peak: float = 2.5, last: float = 0.6, layers: int = 4, **changes: Any) -> Record:
+    """The first steps are larger than the weights, which are many times as large for it; the loss comes down slowly."""
+    record = sized(known(run(falling(3.2, last, 400, noise=0.02, speed=3), ratio=np.maximum(peak * 0.6 ** np.arange(40), 0.005)), kind), grown)
+    return with_facts(record, parameters=[replace(p, **changes) for p in record.facts.parameters[:layers]])
+
+
 def on_the_way(ratio: float = 5e-4, first: float = 2.3, last: float = 1.2, steps: int = 600, levels_off: bool = False) -> Record:
     """Small steps, and a loss that falls in a straight line to the end of the run, or levels off before."""
     t = np.minimum(np.linspace(0, 1.6 if levels_off else 1.0, steps), 1.0)
@@ -128,6 +134,7 @@ class TestLrTooHigh(CauseTestCase):
         yield lost(1.2, grown=7.0)
         yield replaced(1.8)
         yield sized(known(run(falling(2.3, 1.8, 500), ratio=0.02)), 7.0)
+        yield blown_up()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "healthy", run(falling(2.3, 0.1))
@@ -140,6 +147,12 @@ class TestLrTooHigh(CauseTestCase):
         yield "large first steps of Adam, and it learns", replaced(0.2)
         yield "large first steps of Adam, and it still wins", replaced(1.8, won=0.3)
         yield "weights that a decay has shrunk, beside which any step is large", sized(run(noisy(2.3, 0.02), ratio=0.3), 1e-6)
+        yield "steps as large as the weights, which grew threefold", blown_up(grown=2.9)
+        yield "weights that grew tenfold by bold steps", blown_up(peak=0.25)
+        yield "steps larger than the weights, and all is learned", blown_up(last=0.05)
+        yield "one linear layer, which finds its way back", blown_up(layers=1)
+        yield "weights that begin near zero", blown_up(initial_std=0.001)
+        yield "steps that follow the size of the gradient", blown_up(kind="SGD")
         yield "an exception after steps that went well", broken([393.0, 380.0])
         yield "a jump, and small steps", broken([393.0, 2.3e10], ratio=0.01)
         yield "large first steps, and validation settles", restless(SETTLED)

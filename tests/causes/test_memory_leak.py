@@ -72,6 +72,11 @@ def test_without_epochs_nothing_says_that_it_is_let_go() -> None:
     assert_suspects(grown(epochs=0), "memory-leak", "likely")
 
 
+def test_lists_that_grow_alike_are_told_together() -> None:
+    suspicion = assert_suspects(grown(alike=2), "memory-leak", "proven")
+    assert "and 2 others that grow with it hold about 154 MB of tensors" in suspicion.evidence[0].text
+
+
 def test_within_one_epoch_it_may_yet_be_let_go() -> None:
     record = grown(epochs=0)
     one = replace(record, facts=replace(record.facts, run=replace(record.facts.run, epochs=1)))

@@ -158,5 +158,20 @@ def test_a_warm_up_belongs_before_the_schedule(stepped: int) -> None:
     assert s.place == built and added(s.fix.diff) == ([line] if stepped == STEPS else [])
 
 
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [
+        ("def falls(step):\n    done = step / 300\n    return 1 - done\n", "return 1 - done"),
+        ("def falls(step):\n    if step < 100:\n        return 1.0\n    return 1 - step / 300\n", "LambdaLR"),
+        ("from rates import falls\n", "LambdaLR"),
+    ],
+)
+def test_it_belongs_into_the_function_that_computes_the_schedule(function: str, place: str) -> None:
+    source = function + SCHEDULED
+    schedule = Scheduler(kind="LambdaLR", optimizer=0, built_at=place_in(source, "LambdaLR"), steps=STEPS, optimizer_steps=STEPS)
+    s = assert_suspects(with_facts(run(source), schedulers=(schedule,)), "missing-warmup")
+    assert s.place == place_in(source, place)
+
+
 def test_the_rest_folds_under_it() -> None:
     assert [c.cause for c in diagnose(run()).causes] == ["missing-warmup"]

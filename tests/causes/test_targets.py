@@ -30,7 +30,7 @@ from sickbay.facts import (
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 LINE = Place("/x/train.py", 30, None, "loss = criterion(model(x), y)")
 HEAD = Head(function="cross_entropy", reduction="mean", classes=10, target_dtype="int64")
@@ -176,6 +176,15 @@ class TestLabelNoise(CauseTestCase):
         yield "many classes upon each other", run(probe(relation=RELATED, suspects=suspects(odd=470, deep_odd=109, margin=0.47, count=105)))
         yield "a hard task, in validation too", run(by_a_rule(told=0.65), accuracy=0.8)
         yield "clear samples that agree with their labels", run(by_a_rule(deep_odd=4), accuracy=0.8)
+
+
+def test_training_samples_that_are_evaluated_tell_their_own_labels() -> None:
+    """`evaluate(model, x_train, y_train)` beside the validation: each row resembles itself most."""
+    where = {"place": LINE, "called_from": replace(LINE, line=80)}
+    given = told_by_training()
+    data = replace(given, evaluations=(replace(given.evaluations[0], **where),))
+    assert_suspects(run(data, accuracy=0.8, evaluation_data=[EvaluationData(**where, rows=500, found=0)]), "label-noise", "likely")
+    assert_silent(run(data, accuracy=0.8, evaluation_data=[EvaluationData(**where, rows=500, found=500)]), "label-noise")
 
 
 def test_suspects_are_named_by_their_index() -> None:

@@ -98,6 +98,28 @@ main()
     assert hoard.name == "monitor.outputs"
 
 
+def test_a_list_for_each_of_several_layers(tmp_path: Any) -> None:
+    """Each of them holds a third of what the loop keeps; a fourth holds what one of them has already."""
+    loop = """
+records = {name: [] for name in ("a", "b", "c", "again")}
+def main():
+    for _ in range(120):
+        x = step()[0]
+        for kept in records.values():
+            kept.append(x.clone())
+        records["again"][-1] = records["a"][-1]
+main()
+"""
+    (hoard,) = found(tmp_path, loop)
+    assert (hoard.name, hoard.alike) == ("records", 2)
+    assert hoard.bytes_each == pytest.approx(3 * 256 * 64 * 4)
+
+
+def test_lists_that_grow_at_a_pace_of_their_own_are_not_counted_together(tmp_path: Any) -> None:
+    loop = "kept, seldom = [], []\nfor i in range(120):\n    x, _ = step()\n    kept.append(x)\n    seldom += [x.clone()] if i % 3 else []\n"
+    assert [h.alike for h in found(tmp_path, loop)] == [0]
+
+
 def test_a_function_that_caches_by_tensors(tmp_path: Any) -> None:
     loop = """
 import functools

@@ -1,4 +1,4 @@
-"""What `train-val-leakage` and `train-val-mismatch` share: which evaluations are meant to measure something new."""
+"""What `train-val-leakage`, `train-val-mismatch` and `label-noise` share: which evaluations are meant to measure something new."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
-from sickbay.facts import EvaluationData
+from sickbay.facts import EvaluatedExamples, EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import source_at, sources
@@ -44,6 +44,11 @@ def of_training(record: Record, data: EvaluationData) -> bool:
     """The script measures its training data, and says so."""
     text = names(record, data)
     return data.train_loader or (bool(TRAIN.search(text)) and not HELD_OUT.search(text))
+
+
+def shown_in(data: EvaluationData, examples: EvaluatedExamples) -> bool:
+    """Whether both are of the same evaluation."""
+    return (data.place, data.called_from, data.loader) == (examples.place, examples.called_from, examples.loader)
 
 
 def held_out(record: Record, data: EvaluationData) -> bool:

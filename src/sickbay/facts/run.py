@@ -91,7 +91,7 @@ class Hoard:
     last: int
     """Its length at the first and the last look."""
     bytes_each: float = 0.0
-    """What one entry holds, about."""
+    """What one entry holds, about: with those of the others that are as long at every look."""
     epochs: int = 0
     """Epochs between the two looks."""
     kind: str = "container"
@@ -102,3 +102,5 @@ class Hoard:
     """Hooks of the same line; times that a cache was asked,"""
     hits: int = 0
     """...and how often it had an answer."""
+    alike: int = 0
+    """Those others: a list for each layer, say."""

@@ -25,12 +25,12 @@ OUTSIDE = (ModuleType, type, FrameType, CodeType, BuiltinFunctionType)
 """What everything refers to and nothing holds for itself."""
 
 
-def bytes_each(container: Any) -> float:
-    """What one entry of a list, dict, deque or set holds, about."""
+def bytes_each(container: Any, seen: set[int] | None = None) -> float:
+    """What one entry of a list, dict, deque or set holds, about; without what was `seen` in another one."""
     entries = _entries(container)
     if not entries:
         return 0.0
-    seen: set[int] = set()
+    seen = set() if seen is None else seen
     sizes = sorted(_Visit(seen).size(entry) for entry in entries)
     return sizes[len(sizes) // 2]
 

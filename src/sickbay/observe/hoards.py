@@ -56,6 +56,8 @@ class Seen:
     looks: int = 1
     bytes_each: float = 0.0
     holder: Holder = field(default_factory=Holder)
+    alike: int = 0
+    """Others that have grown step by step with it; their entries count in `bytes_each`."""
 
     @property
     def size(self) -> float:
@@ -118,6 +120,7 @@ class HoardWatch(Observer):
             if not seen.holder.name or (seen.holder.kind != "container" and seen.looks in COUNTED):
                 seen.holder = holder_of(grown[key], {id(grown)})
             if seen.holder.name:
+                self._with_those_alike(key, grown)
                 break  # others may be of the same kind; one is enough to tell of
         del grown
         for name, tensor in _tensors() if frames else ():
@@ -125,6 +128,17 @@ class HoardWatch(Observer):
             if self._follow(before, variable, step, rows):
                 self.seen[variable].bytes_each = _bytes(tensor) / rows
                 self.seen[variable].holder = Holder(name, "rows")
+
+    def _with_those_alike(self, key: Any, grown: dict[Any, Any]) -> None:
+        """A list for each layer, outputs beside targets: what was as long as it at every look is filled by the same loop, and only together they account for what that takes."""
+        one, counted = self.seen[key], set[int]()
+        one.bytes_each = bytes_each(grown[key], counted)
+        for other, container in grown.items():
+            seen = self.seen[other]
+            if seen is not one and type(container) is type(grown[key]) and (seen.first, seen.last) == (one.first, one.last):
+                more = bytes_each(container, counted)
+                one.bytes_each += more
+                one.alike += more > 0
 
     def _follow(self, before: dict[Any, Seen], key: Any, step: int, size: int) -> bool:
         """Whether it was there at the look before and has grown since."""
@@ -158,6 +172,7 @@ def _fact(s: Seen) -> facts.Hoard:
         place=s.holder.place,
         count=s.holder.count,
         hits=s.holder.hits,
+        alike=s.alike,
     )
 
 

@@ -20,6 +20,7 @@ from its inputs far better than training's do, by the same simple means and from
 - A task that a smooth map does not grasp: few samples resemble anything clearly, and those agree with their labels.
 - Training inputs that are augmented, which are harder than validation's: training's samples must have come again number for number before the two are compared; or training's
   samples must tell far more of validation's labels than of each other's, while many of those that resemble one class most clearly have another label (hard samples are not clear).
+- An evaluation of training's own samples (for a training accuracy): each is told by itself, so nothing is learned of other labels.
 - A few odd labels: up to a few in a hundred are in most data sets (Northcutt, Athalye and Mueller 2021) and do little harm.
 
 ## Fix
@@ -38,10 +39,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from sickbay.causes.evaluated import shown_in
 from sickbay.causes.evidence import first_place, hint, listed, strong
 from sickbay.causes.examples import probe_of, told
 from sickbay.causes.registry import cause
-from sickbay.facts import DataProbe, Loader, Relation, Suspects
+from sickbay.facts import DataProbe, EvaluatedExamples, Loader, Relation, Suspects
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend, source_at
@@ -72,6 +74,8 @@ DEEP = 60
 CLEANER, ERRORS = 0.15, 4.0
 """How much more of validation's labels must be told (of what there is to tell beyond the commonest class), and in standard errors. In some forty clean pairs of training and
 validation data of the ward the difference is at most 0.03; with three training labels in ten wrong by a rule, 0.25 to 0.6."""
+OWN = 0.05
+"""Share of an evaluation's rows that are training's: so many add at most five points to what is told, a third of what must be told more."""
 CAME_AGAIN = 0.2
 """Of the samples: none is then made anew for every epoch."""
 
@@ -96,7 +100,7 @@ def label_noise(record: Record, signs: Signs) -> Iterator[Evidence]:
     grasped = GRASPED if probe.classes < 4 else GRASPED_OF_MANY
     if _at_least(odd, rows) < enough:
         return
-    cleaner = _cleaner(probe)
+    cleaner = _cleaner(record, probe)
     stands_out = found.count / found.rows >= REMAIN * all_over
     everywhere = share >= EVERYWHERE * all_over or (sure and min(share, found.deep_odd / found.deep) >= EVERYWHERE_IF_SURE * all_over)
     if cleaner is None and (found.margin < grasped or not everywhere or not stands_out):
@@ -121,14 +125,14 @@ def _at_least(count: int, rows: int) -> float:
     return share - 2 * math.sqrt(max(share * (1 - share), 0.01) / rows)
 
 
-def _cleaner(probe: DataProbe) -> str | None:
+def _cleaner(record: Record, probe: DataProbe) -> str | None:
     """How much better labels of an evaluation's samples are told than training's: by its own samples; or by training's, whose own labels they tell worse."""
     ours = probe.relation
     if ours is None:
         return None
     for evaluation in probe.evaluations:
         theirs, by_training = evaluation.relation, evaluation.renamed
-        if theirs is None or theirs.rows > ours.rows:
+        if theirs is None or theirs.rows > ours.rows or _trained_on(record, evaluation):
             continue
         enough = max(CLEANER, ERRORS * math.sqrt(0.25 / ours.rows + 0.25 / theirs.rows))
         if probe.again >= CAME_AGAIN * ours.rows and _beyond(theirs) - _beyond(ours) > enough:
@@ -136,6 +140,11 @@ def _cleaner(probe: DataProbe) -> str | None:
         if by_training is not None and by_training.right - by_training.within > enough:
             return f"training's own samples tell {by_training.right:.0%} of them, and of training's labels {by_training.within:.0%}"
     return None
+
+
+def _trained_on(record: Record, evaluation: EvaluatedExamples) -> bool:
+    """Its rows are training's, number for number: each resembles itself most, and so tells its own label, right or wrong."""
+    return any(shown_in(data, evaluation) and data.found > OWN * data.rows for data in record.facts.evaluation_data)
 
 
 def _beyond(relation: Relation) -> float:

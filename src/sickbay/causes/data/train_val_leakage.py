@@ -40,7 +40,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, split_at, where
+from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, shown_in, split_at, where
 from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData, NearCopies
@@ -126,7 +126,7 @@ def _near_copies(record: Record, data: EvaluationData) -> NearCopies | None:
     if len(record.facts.randomness.starts) > 1:
         return None
     probe = record.facts.data_probe
-    told = [e.copies for e in probe.evaluations if (e.place, e.called_from, e.loader) == (data.place, data.called_from, data.loader)] if probe else []
+    told = [e.copies for e in probe.evaluations if shown_in(data, e)] if probe else []
     near = told[0] if told else None
     return near if near is not None and near.found >= max(ENOUGH, NEAR * near.rows, BEYOND_CHANCE * near.by_chance * near.rows) else None
 

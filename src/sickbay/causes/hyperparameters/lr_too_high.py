@@ -11,7 +11,8 @@ The loss diverges, swings, or never gets below its start, and single steps chang
 a thousandth is healthy). Or: loss and gradients grow by orders of magnitude until they are not finite, from finite inputs. Or: the
 loss came down at one rate, and at a multiple of it (fine-tuning) has gone up again and stands. Or: the first steps replaced the
 weights, which grew severalfold, and validation swings from one evaluation to the next to the end, or the training loss wanders up again, or stands high from early on. Or: the
-loss had come down, was thrown back to guessing and stays there, with weights that have grown severalfold, or has hardly come down while they grew. Or: one step replaced the
+loss had come down, was thrown back to guessing and stays there, with weights that have grown severalfold, or has hardly come down while they grew. Or: single steps of Adam's were twice as
+large as the weights themselves, which are ten times as large for it, and much of the loss is left. Or: one step replaced the
 weights, the loss rose a thousandfold, and the script broke (on values that are not between 0 and 1, say). A trial with a tenth of the rate decides.
 
 ## Looks like it but is not
@@ -20,6 +21,7 @@ weights, the loss rose a thousandfold, and the script broke (on values that are 
 - Adversarial and reinforcement losses rise and swing in healthy runs: their curves are not judged.
 - A loss that is NaN at once, or suddenly, from a good level: an operation, not a step size.
 - A dead layer at step 0.
+- Large first steps of a single linear layer, which finds its way back from anywhere, or of weights that begin near zero.
 
 ## Fix
 
@@ -46,6 +48,7 @@ from sickbay.causes.nonfinite import weights_ran_away
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
 from sickbay.causes.registry import cause
 from sickbay.causes.stuck import stuck
+from sickbay.facts import Parameter
 from sickbay.nouns import Evidence, Fix, Sign
 from sickbay.record.reader import Record
 from sickbay.script.fixing import number
@@ -83,6 +86,11 @@ STRETCH, BELOW_GUESSING, SURELY = 10, 0.9, 4.0
 FAR_GROWN, FRAMES, UNSETTLED, IN_VAIN = 5.0, 6, 1e-2, 0.6
 """Times their first size; observed steps; ten times the healthy size of a step, in the last third of them; and six tenths of the first loss. Of optimizers that follow the gradient's size (SGD): their weights grow with what is learned. In
 a grid of ten tasks those that grew fivefold at rates that were not too high ended below a tenth of the first loss; Adam's weights grow with its rate, and language models keep much of their loss."""
+TWICE, TENFOLD = 2.0, 10.0
+"""Steps of twice the weights' size leave nothing of what they began with, and weights of ten times their size saturate what they feed. In a grid of eight kinds of nets (deep and recurrent ones, with and without
+normalisation, at constant rates and with a cosine to zero) all runs with both, and with a tenth of the first loss left, ended at least a quarter above what a lower rate gave; no healthy run of 250 shows both."""
+BEGUN_FULL = 0.2
+"""Of the size that keeps a signal's scale, 1 / sqrt(inputs): a third of PyTorch's own default. Weights that begin smaller have to grow."""
 VANISHED = 0.2
 """Of their first size. Steps that are too large make weights larger."""
 STILL_HIGH = 0.05
@@ -107,7 +115,7 @@ def lr_too_high(record: Record, signs: Signs) -> Iterator[Evidence]:
     if not ledger and (raised := _raised(record)):
         yield strong(raised, rate_place(record))
         return
-    if not ledger and (thrown := _thrown_back(record, signs) or _restless(record, signs) or _grown_in_vain(record)):
+    if not ledger and (thrown := _thrown_back(record, signs) or _restless(record, signs) or _grown_in_vain(record) or _blown_up(record)):
         ledger = [strong(thrown, rate_place(record))]
     if not ledger and record.facts.log is not None:
         ledger = [*_in_a_log(signs)]
@@ -250,6 +258,28 @@ def _grown_in_vain(record: Record) -> str:
                 f"the start, is {end(c).value:.3g} at the end"
             )
     return ""
+
+
+def _blown_up(record: Record) -> str:
+    """Single steps were larger than the weights of the typical layer, of several; they have grown tenfold by them, and training has not made that good."""
+    updates, grown = weights(record, record.family("update_ratio")), _grown(record)
+    if grown < TENFOLD or len(updates.parameters) < 2 or not rescales(main_optimizer(record)) or _begun_small(updates.parameters):
+        return ""
+    peak = float(np.nanmax(nanmedian(updates.values, axis=1), initial=0.0))
+    for c, loss in judged_losses(record) if peak > TWICE else ():
+        first, last = float(c.values[0]), end(c).value
+        if len(c) >= LONG and c.nonfinite == 0 and supervised(loss) and last > DONE * first:
+            return (
+                f"single steps changed the weights by up to {peak:.2g} times their own size, so that nothing is left of what they began with, and made them {grown:.2g} times as large; "
+                f"the loss, {first:.3g} at first, is still {last:.3g} at the end"
+            )
+    return ""
+
+
+def _begun_small(parameters: Sequence[Parameter]) -> bool:
+    """The typical layer's weights started near zero: any step is large beside them."""
+    sizes = [p.initial_std * math.sqrt(math.prod(p.shape[1:])) for p in parameters if p.initial_std is not None]
+    return bool(sizes) and float(np.median(sizes)) < BEGUN_FULL
 
 
 def _vanished(record: Record) -> bool:

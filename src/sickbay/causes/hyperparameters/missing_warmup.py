@@ -43,6 +43,7 @@ from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import called, keyword, mend, number, source_at
 from sickbay.script.naming import assigned, optimizer_name
+from sickbay.script.scheduled import computed_at
 from sickbay.signs import Signs
 from sickbay.signs.curves import end
 from sickbay.signs.layers import nanmedian, weights
@@ -104,9 +105,13 @@ def missing_warmup(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record) -> Place | None:
-    """Where a warm-up belongs: in the schedule, if there is one, else after the optimizer."""
+    """Where a warm-up belongs: in the schedule, if there is one (in the function that it is computed by), else after the optimizer."""
     optimizer = main_optimizer(record)
-    schedules = [s.built_at for s in record.facts.schedulers if optimizer is not None and s.optimizer in (optimizer.index, None)]
+    schedules = [
+        computed_at(record, s.built_at) or s.built_at
+        for s in record.facts.schedulers
+        if optimizer is not None and s.optimizer in (optimizer.index, None)
+    ]
     built = optimizer.built_at if optimizer is not None else None
     return next((p for p in (*schedules, built) if p is not None), None) or rate_place(record)
 

@@ -14,7 +14,7 @@ rate was not brought down (a schedule that has ended has ended on purpose) and t
 
 A run of one or two passes over its data is told too if its loss has come farther, but goes on losing the same share of itself, and validation with it; or if validation, which has less noise than
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
-the falls shrink so slowly that as many evaluations again would win a fifth). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
+the falls shrink so slowly that as many evaluations again would win a fifth; of at most three passes the last evaluation wins three tenths of the loss, and a larger share than the one before). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
@@ -121,6 +121,7 @@ class Outlook:
 def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Evidence]:
     run = record.facts.run
     few_passes = 0 < passes(record) <= SHORT_EPOCHS
+    gaining = _gains_speed(record)
     if (stopped := left_early(record)) is not None and not run.shortened and not signs.has(*OTHERWISE) and not _schedule_ended(record):
         yield stopped
         return
@@ -132,7 +133,7 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
     )
     if run.shortened or mostly_loaded(record) or _schedule_ended(record) or (signs.has(*OTHERWISE) and not begun):
         return
-    if not (run.steps <= SHORT_STEPS or few_passes):
+    if not (run.steps <= SHORT_STEPS or few_passes or gaining[0] is not None):
         return
     for c, _ in judged_losses(record):
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
@@ -146,6 +147,8 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
                 found, what = by_last_evaluation(record, start(c).value)
             if found is None and run.steps <= SHORT_STEPS:
                 found, what = by_few_evaluations(record, c)
+        if found is None and fell(c) and c.nonfinite == 0:
+            found, what = gaining
         if found is None and begun and fell(c):
             found, what = hardly_begun(record, c)
         if found is None or _validation_stands(record):
@@ -218,6 +221,22 @@ def by_last_evaluation(record: Record, first: float) -> tuple[Outlook | None, st
         if LEFT * first < last < LAST_PASS * before:
             gain = last * (1 - last / before)
             return Outlook(last, gain, gain / 2, 1.5 * gain), f"validation loss fell from {before:.3g}, one pass before,"
+    return None, ""
+
+
+def _gains_speed(record: Record) -> tuple[Outlook | None, str]:
+    """The same of three passes, each of which wins a larger share of the loss than the one before: nothing levels off."""
+    if not 0 < passes(record) <= BEGUN_PASSES or record.facts.log is not None:
+        return None, ""
+    for c in (curve(s) for s in record.series_like("loss/eval")):
+        if not FEWEST <= len(c) < EVALUATIONS or c.nonfinite or c.steps[-1] < AT_THE_END * record.facts.run.steps or float(np.min(c.values)) <= 0:
+            continue
+        falls = -np.diff(np.log(c.values))
+        untrained = max((start(t).value for t, _ in judged_losses(record)), default=0.0)
+        last = float(c.values[-1])
+        if np.all(falls > 0) and np.all(np.diff(falls) > 0) and last < LAST_PASS * c.values[-2] and last > STILL_THERE * untrained > 0:
+            gain, low, high = (last * (1 - math.exp(-x)) for x in (falls[-1], falls[-1] / 2, 1.5 * falls[-1]))
+            return Outlook(last, gain, low, high), f"validation loss fell from {c.values[-2]:.3g}, one evaluation before,"
     return None, ""
 
 

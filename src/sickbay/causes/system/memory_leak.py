@@ -9,7 +9,8 @@ is killed: hours into the run, far from the line that is to blame.
 ## How we know
 
 The memory of the process is taken now and then. When it has grown a good deal, its lists, dicts and deques, the caches of functions, the lists that hooks fill and the large tensors of the script's variables
-are looked through, and again when it has grown further: what has more entries (or rows) each time, and whose contents account for the growth, is to blame. The script's own name for it leads to the line that adds to it.
+are looked through, and again when it has grown further: what has more entries (or rows) each time, and whose contents account for the growth, is to blame. Lists that are as long as each other every time (one for each
+layer, outputs beside targets) are filled by one loop and are counted together. The script's own name for it leads to the line that adds to it.
 
 ## Looks like it but is not
 
@@ -38,7 +39,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.crashes import size
-from sickbay.causes.evidence import hint, located, proof, strong
+from sickbay.causes.evidence import hint, located, proof, strong, times
 from sickbay.causes.registry import cause
 from sickbay.facts import Hoard
 from sickbay.nouns import Evidence, Fix, Place
@@ -88,9 +89,10 @@ def memory_leak(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _told(hoard: Hoard, place: Place | None, grown: float) -> str:
     what = f"the cache of `{hoard.name}`" if hoard.kind == "cache" else f"`{hoard.name}`"
     unit = "rows" if hoard.kind == "rows" else "entries"
-    held = f"holds about {size(grown)}" + ("" if hoard.kind == "rows" else " of tensors")
+    together = f" and {times(hoard.alike, 'other')} that grow with it hold" if hoard.alike else " holds"
+    held = f"{together} about {size(grown)}" + ("" if hoard.kind == "rows" else " of tensors")
     filled = located(place, ", made at" if hoard.kind == "cache" else ", filled at")
-    return f"{what} went from {hoard.first:,} to {hoard.last:,} {unit} between steps {hoard.first_step} and {hoard.last_step}{filled}: it {held}"
+    return f"{what} went from {hoard.first:,} to {hoard.last:,} {unit} between steps {hoard.first_step} and {hoard.last_step}{filled}: it{held}"
 
 
 def _growth(record: Record, step: int) -> float | None:

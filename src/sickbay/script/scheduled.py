@@ -1,0 +1,29 @@
+"""The line that computes the rate of a schedule which the script gives as a function (`LambdaLR(optimizer, rate_at)`)."""
+
+from __future__ import annotations
+
+import ast
+
+from sickbay.nouns import Place
+from sickbay.record.reader import Record
+from sickbay.script.fixing import Function, Source, keyword, source_at
+
+BY_A_FUNCTION = ("LambdaLR", "MultiplicativeLR")
+
+
+def computed_at(record: Record, built_at: Place | None) -> Place | None:
+    """The only `return` of a function of the script's that the schedule built there is given; None of a lambda, which stands on the line itself, and where several lines may be meant."""
+    source = source_at(record, built_at)
+    calls = source.calls(*BY_A_FUNCTION, line=built_at.line) if source is not None and built_at is not None else []
+    if source is None or len(calls) != 1:
+        return None
+    by_name = keyword(calls[0], "lr_lambda")
+    given = by_name.value if by_name is not None else calls[0].args[1] if len(calls[0].args) > 1 else None
+    made = source.defined.get(given.id, []) if isinstance(given, ast.Name) else []
+    returns = _returns(source, made[0]) if len(made) == 1 else []
+    return source.place(returns[0].lineno) if len(returns) == 1 else None
+
+
+def _returns(source: Source, function: ast.AST) -> list[ast.Return]:
+    found = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return found if isinstance(function, Function) and all(source.function(n) is function for n in found) else []
