@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from causes.scripts import added
 from sickbay.conclude import suspect_all
 from sickbay.facts import (
     Column,
@@ -30,7 +31,7 @@ from sickbay.facts import (
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
-from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record, place_in
 
 LINE = Place("/x/train.py", 30, None, "loss = criterion(model(x), y)")
 HEAD = Head(function="cross_entropy", reduction="mean", classes=10, target_dtype="int64")
@@ -212,6 +213,24 @@ def used_without(*empty: int) -> Record:
         EvaluationData(rows=300, width=8, train=known, evaluation=FeatureScale(rows=300, std=tuple(float(j != i) for j in range(8)))) for i in empty
     ]
     return run(probe(relation=RELATED, targets="numbers", column=told), validation=0.02, evaluation_data=uses)
+
+
+COLLATE = """\
+def collate(samples):
+    words, kinds = zip(*samples)
+    kinds, lengths = torch.tensor(kinds), torch.tensor([len(w) for w in words])
+    lengths, order = lengths.sort(descending=True)
+    return pad_sequence([words[i] for i in order]), lengths, kinds
+loader = DataLoader(data, 64, collate_fn=collate)
+"""
+
+
+def test_labels_that_a_sorted_batch_leaves_behind() -> None:
+    loader = Loader(index=0, role="train", built_at=place_in(COLLATE, "loader ="))
+    record = replace(run(probe(), train=np.full(200, CHANCE), loaders=[loader]), sources={"train.py": COLLATE})
+    found = assert_suspects(record, "misaligned-labels")
+    assert found.place is not None and found.place.line == 5
+    assert added(found.fix.diff) == ["    return pad_sequence([words[i] for i in order]), lengths, kinds[order]"]
 
 
 def lag_zero(kind: str = "table", **changes: Any) -> DataProbe:
