@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from causes.scripts import added
 from sickbay.facts import Crash, Head, Loss, Run, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
@@ -118,6 +119,37 @@ def test_a_layer_that_forward_passes_over(forward: str, line: int | None) -> Non
     text = "class Net(nn.Module):\n    def __init__(self):\n        self.a, self.b = nn.Embedding(9, 4), nn.Embedding(9, 4)\n        self.head = nn.Linear(4, 2)\n    def forward(self, ids):\n"
     place = assert_suspects(replace(layer(), sources={"train.py": text + forward}), "unused-parameters").place
     assert (place.line if place is not None else None) == line
+
+
+TOWERS = """\
+class Net(nn.Module):
+    def __init__(self):
+        self.a = tower(8)
+        self.b = tower(8)
+        self.mix = nn.Linear(4, 1)
+    def encode_b(self, x):
+        return self.a(x)
+    def encode_other(self, x):
+        return self.a(x)
+    def forward(self, x, y):
+        return self.mix(self.encode_b(x) * self.encode_other(y))
+"""
+IN_ORDER = TOWERS.replace("encode_b", "encode_this")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (TOWERS, 7),  # the function is called after it
+        (IN_ORDER, 9),  # b is built after a
+        (IN_ORDER.replace("self.b = tower(8)", "self.b = nn.Linear(8, 4)"), 11),  # of another kind: where it would come
+        (IN_ORDER.replace("* self", "* self.a(x) * self"), 11),  # a is shared by more than two
+    ],
+)
+def test_a_layer_that_is_called_instead_of_another(text: str, line: int) -> None:
+    found = assert_suspects(replace(layer(), sources={"train.py": text}), "unused-parameters")
+    assert found.place is not None and (found.place.line, found.place.guess) == (line, True)
+    assert added(found.fix.diff) == ([] if line == 11 else ["        return self.b(x)"])
 
 
 def test_what_is_computed_and_then_left_out() -> None:

@@ -73,6 +73,13 @@ def near(found: int, by_chance: float = 0.001, **changes: Any) -> Record:
     return run(evaluation(**{"found": 0, "found_distinct": 0} | changes), data_probe=told)
 
 
+def parts(**changes: Any) -> Record:
+    """All rows are known in the end; the loaders' parts of one data set overlap."""
+    given = {"found": 400, "found_first": 160, "found_later": 190, "first_rows": 200, "loader": 1, "part": 200, "part_shared": 150}
+    facts = {k: changes.pop(k) for k in ("randomness",) if k in changes}
+    return run(evaluation(**given | changes), evaluation(found=0, found_distinct=0), **facts)
+
+
 class TestTrainValLeakage(CauseTestCase):
     cause = "train-val-leakage"
 
@@ -84,6 +91,8 @@ class TestTrainValLeakage(CauseTestCase):
         yield second_stage()
         yield second_stage(found_first=None)
         yield second_stage(whole_numbers=True, width=64)
+        yield parts()
+        yield parts(found_first=None)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "one empty picture, many times", run(evaluation(found=60, found_distinct=1))
@@ -106,6 +115,11 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a loader over the training data, of which a part was watched", run(evaluation(texts=("model(x)", "accuracy(model, known)"), **part))
         yield "the training data, to be evaluated", run(evaluation(texts=("model(x)", "accuracy(model, train_eval)"), **part))
         yield "two numbers a row", run(evaluation(width=2))
+        yield "pairs of known samples, from parts that share none", parts(part_shared=0)
+        yield "samples that are made anew whenever one is asked for", parts(found=0, found_distinct=0, found_first=0, found_later=0)
+        yield "a part of the training data, as its name says", parts(texts=("model(x)", "score(val_of_train)"))
+        yield "a part of all data that is called nothing in particular", parts(texts=("model(x)", "score(some)"))
+        yield "parts of folds", parts(randomness=Randomness(starts=tuple(Start(step=100 * i, place=LINE) for i in range(5))))
         yield "a few near copies", near(40)
         yield "near samples of a signal that repeats", near(280, by_chance=0.3)
         yield "near copies of what is called nothing in particular", near(280, texts=("model(x)",))
@@ -129,6 +143,32 @@ def test_a_split_that_each_stage_draws_anew_gets_a_seed() -> None:
     assert found.place is not None
     assert found.place.text == SPLIT.strip()
     assert added(found.fix.diff) == ["train, val = random_split(data, [800, 200], generator=torch.Generator().manual_seed(0))"]
+
+
+MODULE = """\
+class Digits:
+    def split(self):
+        return random_split(self.pool, [800, 200])
+
+    def train_dataloader(self):
+        return DataLoader(self.split()[0], 32, shuffle=True)
+
+    def val_dataloader(self):
+        return DataLoader(self.split()[1], 256)
+
+score(net, data.val_dataloader())
+"""
+
+
+def test_a_split_that_each_loader_draws_anew_gets_a_seed() -> None:
+    built = [place_in(MODULE, "self.split()[0]"), place_in(MODULE, "self.split()[1]")]
+    loaders = [Loader(index=i, role=role, built_at=at) for i, (role, at) in enumerate(zip(("train", "eval"), built, strict=True))]
+    record = parts(texts=("net(x)", "score(net, data.val_dataloader())"))
+    record = replace(record, facts=replace(record.facts, loaders=tuple(loaders)), sources={"train.py": MODULE})
+    found = assert_suspects(record, "train-val-leakage", "proven")
+    assert "150 of 200 samples" in found.evidence[0].text
+    assert found.place is not None and found.place.text == "return random_split(self.pool, [800, 200])"
+    assert added(found.fix.diff) == ["        return random_split(self.pool, [800, 200], generator=torch.Generator().manual_seed(0))"]
 
 
 FOLDS = """\

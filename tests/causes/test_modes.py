@@ -121,6 +121,31 @@ def test_train_comes_before_the_pass_when_validation_is_inside_the_loop() -> Non
     assert added(assert_suspects(training(source), "eval-mode-in-training").fix.diff) == ["        model.train()"]
 
 
+CALLBACKS = """\
+class Evaluator:
+    def __call__(self, model, step):
+        if step % 25:
+            return
+        model.eval()
+        score(model)
+
+for epoch in range(5):
+    model.train()
+    for x, y in loader:
+        loss = F.cross_entropy(model(x), y)
+        for callback in callbacks:
+            callback(model, step)
+"""
+
+
+def test_train_at_the_start_of_the_epoch_does_not_undo_an_evaluation_in_its_middle() -> None:
+    places = {"training_forward_at": "model(x)", "eval_called_at": "model.eval()", "train_called_at": "model.train()"}
+    record = training(CALLBACKS, **{k: place_in(CALLBACKS, text) for k, text in places.items()})
+    found = assert_suspects(record, "eval-mode-in-training")
+    assert found.place is not None and found.place.text == "model.eval()"
+    assert added(found.fix.diff) == ["        model.train()"] and "for x, y in loader:\n+" in found.fix.diff
+
+
 def test_eval_comes_before_the_block_without_gradients() -> None:
     diff = assert_suspects(evaluating(), "train-mode-in-evaluation").fix.diff
     assert added(diff) == ["    model.eval()", "    model.train()"]

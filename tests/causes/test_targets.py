@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from causes.scripts import added
 from sickbay.conclude import suspect_all
 from sickbay.facts import (
     Column,
@@ -30,7 +31,7 @@ from sickbay.facts import (
 from sickbay.nouns import Place, Series
 from sickbay.record.reader import Record
 from sickbay.signs import read_signs
-from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
+from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record, place_in
 
 LINE = Place("/x/train.py", 30, None, "loss = criterion(model(x), y)")
 HEAD = Head(function="cross_entropy", reduction="mean", classes=10, target_dtype="int64")
@@ -223,6 +224,30 @@ def used_without(*empty: int) -> Record:
     return run(probe(relation=RELATED, targets="numbers", column=told), validation=0.02, evaluation_data=uses)
 
 
+COLLATE = """\
+def collate(samples):
+    words, kinds = zip(*samples)
+    kinds, lengths = torch.tensor(kinds), torch.tensor([len(w) for w in words])
+    lengths, order = lengths.sort(descending=True)
+    return pad_sequence([words[i] for i in order]), lengths, kinds
+loader = DataLoader(data, 64, collate_fn=collate)
+"""
+
+
+def test_labels_that_a_sorted_batch_leaves_behind() -> None:
+    loader = Loader(index=0, role="train", built_at=place_in(COLLATE, "loader ="))
+    record = replace(run(probe(), train=np.full(200, CHANCE), loaders=[loader]), sources={"train.py": COLLATE})
+    found = assert_suspects(record, "misaligned-labels")
+    assert found.place is not None and found.place.line == 5
+    assert added(found.fix.diff) == ["    return pad_sequence([words[i] for i in order]), lengths, kinds[order]"]
+
+
+def lag_zero(kind: str = "table", **changes: Any) -> DataProbe:
+    """Lagged values, one of which is the value to be told."""
+    told = {"score": 1.0, "others": 0.962, "next_best": 0.904, "chance": 0.0, "continuous": True, "on_a_line": 1.0}
+    return probe(kind=kind, relation=RELATED, targets="numbers", column=column(**told | changes))
+
+
 class TestTargetLeakage(CauseTestCase):
     cause = "target-leakage"
     certainty = "likely"
@@ -234,6 +259,8 @@ class TestTargetLeakage(CauseTestCase):
         copied = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.9)
         yield run(probe(relation=RELATED, targets="numbers", column=copied), validation=0.02)
         yield used_without(3)
+        yield run(lag_zero(), validation=0.02)
+        yield run(lag_zero(kind="series"), validation=0.02)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         near = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.2)
@@ -252,6 +279,10 @@ class TestTargetLeakage(CauseTestCase):
         yield "an easy task: two good columns", run(probe(relation=RELATED, column=column(next_best=0.95)), accuracy=0.99, validation=0.02)
         yield "a task of one column", run(probe(relation=RELATED, column=column(others=0.61)), accuracy=0.99, validation=0.02)
         yield "pixels", run(probe(kind="image", relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
+        yield "the value before, which the next is in half of all pairs", run(lag_zero(on_a_line=0.55), validation=0.02)
+        yield "a trend without noise", run(lag_zero(others=0.9999), validation=0.02)
+        yield "the value before in a window", run(lag_zero(kind="series", score=0.97, on_a_line=0.0), validation=0.02)
+        yield "a rule of one number, and nothing else", run(lag_zero(kind="series", others=0.02), validation=0.02)
         yield "validation does not profit", run(probe(relation=RELATED, column=column()))
 
 

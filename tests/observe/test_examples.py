@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from observe.conftest import WatchScript
-from sickbay.observe.examples.columns import best_column
+from sickbay.observe.examples.columns import best_column, copied_number
 from sickbay.observe.examples.copies import near_copies
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
@@ -341,6 +341,25 @@ def test_values_that_come_again_are_no_copies() -> None:
     y = before + (draws.random(2000) < 0.02)
     found = best_column(np.column_stack([draws.normal(size=(2000, 4)), before]), slice(0, 5), y, False)
     assert found is not None and found.on_a_line < 0.05
+
+
+@pytest.mark.parametrize(("ahead", "copied"), [(0, True), (1, False)])
+def test_windows_that_end_with_the_value_to_be_told(ahead: int, copied: bool) -> None:
+    draws = np.random.default_rng(3)
+    series = np.zeros(2024)
+    for t in range(1, 2024):
+        series[t] = 0.9 * series[t - 1] + draws.normal()
+    windows = np.lib.stride_tricks.sliding_window_view(series[: 2024 - ahead], 24).astype(np.float32)
+    found = copied_number(windows, (series[23 + ahead :].astype(np.float32) - 2) / 5)
+    assert (found is not None) == copied
+    assert found is None or (found.column == 23 and found.on_a_line > 0.99 and 0.5 < found.others < 0.95)
+
+
+def test_a_value_that_often_stays_is_no_copy_of_the_one_before() -> None:
+    draws = np.random.default_rng(3)
+    levels = np.repeat(draws.normal(size=200), draws.integers(5, 15, 200))
+    windows = np.lib.stride_tricks.sliding_window_view(levels[:-1], 24).astype(np.float32)
+    assert copied_number(windows, levels[24:].astype(np.float32)) is None
 
 
 def with_copies(rows: int, width: int, noise: float) -> np.ndarray:

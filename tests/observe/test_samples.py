@@ -164,3 +164,48 @@ def test_text_that_a_model_writes_itself_is_no_sample(script: WatchScript, given
     (data,) = run.facts.evaluation_data
     assert data.rows == 80
     assert (data.words is not None) == (data.evaluation is not None) == compared
+
+
+PARTS = """
+from torch.utils.data import DataLoader, Subset, SubsetRandomSampler, TensorDataset, random_split
+model = nn.Linear(6, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+whole = TensorDataset(torch.randn(140, 6), torch.randint(0, 2, (140,)))
+pool = Subset(whole, range(20, 140))
+split = random_split(pool, [80, 40])
+def part(side):
+    return DataLoader(SPLIT[side], batch_size=16)
+for epoch in range(3):
+    for x, y in part(0):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        for x, y in part(1):
+            model(x)
+    model.train()
+"""
+
+
+def test_parts_that_each_loader_draws_for_itself(script: WatchScript) -> None:
+    (data,) = script(PARTS.replace("SPLIT", "random_split(pool, [80, 40])")).facts.evaluation_data
+    assert data.part == 40 and 10 < data.part_shared <= 40
+    assert data.found_first is not None and 10 < data.found_first < data.first_rows == 40
+
+
+@pytest.mark.parametrize("split", ["split", "(Subset(pool, range(80)), Subset(whole, range(100, 140)))"])
+def test_parts_of_one_split_share_nothing(script: WatchScript, split: str) -> None:
+    (data,) = script(PARTS.replace("SPLIT", split)).facts.evaluation_data
+    assert (data.part, data.part_shared, data.found) == (40, 0, 0)
+
+
+def test_parts_that_samplers_draw(script: WatchScript) -> None:
+    loader = "DataLoader(pool, batch_size=16, sampler=SubsetRandomSampler([*range(80)] if side == 0 else [*range(70, 110)]))"
+    (data,) = script(PARTS.replace("DataLoader(SPLIT[side], batch_size=16)", loader)).facts.evaluation_data
+    assert (data.part, data.part_shared) == (40, 10)
+
+
+def test_a_model_that_starts_anew_was_trained_on_no_part(script: WatchScript) -> None:
+    text = PARTS.replace("SPLIT", "random_split(pool, [80, 40])").replace("    model.eval()", "    model.reset_parameters()\n    model.eval()")
+    assert all(not data.part_shared for data in script(text).facts.evaluation_data)

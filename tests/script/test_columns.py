@@ -6,7 +6,7 @@ import pytest
 
 from causes.scripts import removed
 from script.followed import loss_of
-from sickbay.script.columns import made_column
+from sickbay.script.columns import made_column, made_with_others
 
 
 def test_the_line_that_makes_a_column() -> None:
@@ -76,3 +76,28 @@ def test_a_column_that_a_function_of_the_scripts_makes_is_made_where_it_is_calle
     text = "def mean_by(key, value):\n    row = np.unique(key)\n    return row\ncolumns = [income, age,\n           mean_by(shop, default)]\nX = np.stack(columns, 1)\n"
     column = made_column(loss_of(text + TAIL), 2, 3)
     assert column is not None and column.place.line == 5
+
+
+LAGS = "columns = [load[t - k] for k in range(n)]\ncolumns += [hour, day]\ncolumns.append(holiday)\nX = np.stack(columns, 1)\n"
+IN_A_LOOP = "columns = [hour]\nfor k in range(n):\n    columns.append(load[t - k])\nX = np.stack(columns, 1)\n"
+
+
+@pytest.mark.parametrize(("text", "column", "line"), [(LAGS, 0, 1), (LAGS, 6, 1), (LAGS, 8, 2), (LAGS, 9, 3), (IN_A_LOOP, 0, 1), (IN_A_LOOP, 1, 3)])
+def test_columns_that_one_line_makes_together(text: str, column: int, line: int) -> None:
+    place = made_with_others(loss_of(text + TAIL), column, 10)
+    assert place is not None and (place.line, place.guess) == (line, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAGS.replace("[hour, day]", "[f[t] for f in more]"),  # two of unknown length
+        LAGS.replace("columns.append", "columns.insert"),
+        LAGS.replace("X =", "columns = columns[::-1]\nX ="),
+        LAGS.replace("np.stack(columns, 1)", "table[columns]"),
+        "columns = load()\nX = np.stack(columns, 1)\n",
+        "columns = [hour, day]\nX = np.stack(columns, 1)\n",
+    ],
+)
+def test_lists_whose_order_the_text_does_not_tell(text: str) -> None:
+    assert made_with_others(loss_of(text + TAIL), 0, 10) is None

@@ -74,6 +74,18 @@ def test_the_newest_change_of_labels_comes_first() -> None:
     assert place is not None and place.line == 3
 
 
+@pytest.mark.parametrize("mean", ["np.rint(votes.mean(axis=1)).astype(int)", "votes.mean(1).round().long()", "np.round(np.average(votes, 1))"])
+def test_a_mean_of_class_numbers_comes_before_what_the_votes_went_through(mean: str) -> None:
+    text = f"X, votes = load()\nvotes[gone] = 0\nY = {mean}\nY = torch.tensor(Y)\n"
+    place = relabelled(loss_of(text + LOOP))
+    assert place is not None and place.line == 3
+
+
+@pytest.mark.parametrize("steps", ["(price > price.mean()).astype(int)", "((price - price.mean()) / price.std()).round().long()", "price.mean(1)"])
+def test_a_mean_that_labels_are_compared_with_is_none_of_class_numbers(steps: str) -> None:
+    assert relabelled(loss_of(f"X, price = load()\nY = {steps}\n" + LOOP)) is None
+
+
 def test_clean_labels_name_no_line() -> None:
     assert relabelled(loss_of("X, Y = load()\nY = Y.long()\n" + LOOP)) is None
 

@@ -11,8 +11,8 @@ from script.followed import sides_of
 from sickbay.facts import EvaluationData, Loader
 from sickbay.nouns import Place
 from sickbay.script.prepared import from_call, sides
-from sickbay.script.prepared_alike import left_out, numbered, set_up, turned
-from sickbay.testing import make_record
+from sickbay.script.prepared_alike import at_the_door, left_out, numbered, set_up, turned
+from sickbay.testing import make_record, place_in
 
 
 def test_the_line_that_prepares_validation_alone() -> None:
@@ -290,3 +290,36 @@ val = make_loader(val_texts, Vocab(val_texts))
     given = sides(record, EvaluationData(loader=1))
     place = numbered(given)
     assert place is not None and place.text == "val = make_loader(val_texts, Vocab(val_texts))"
+
+
+PREDICT = """\
+for x, y in train_dl:
+    loss = F.cross_entropy(net(x.float()), y)
+
+def predict(x):
+    with torch.no_grad():
+        return net(scaler(x))
+"""
+
+
+@pytest.mark.parametrize(("given", "cured"), [("scaler(x)", "        return net(x)"), ("(x - mean) / std", None)])
+def test_what_an_evaluation_does_to_its_data_right_in_the_call_of_the_model(given: str, cured: str | None) -> None:
+    text = PREDICT.replace("scaler(x)", given)
+    record = make_record(sources={"train.py": text})
+    door = at_the_door(record, EvaluationData(place=place_in(text, "return net"), texts=(f"net({given})",)))
+    assert door is not None and door.place.text == f"return net({given})" and door.place.guess
+    assert added(door.diff()) == ([cured] if cured is not None else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PREDICT.replace("x.float()", "scaler(x)"),  # as training does
+        PREDICT.replace("scaler(x)", "x.view(-1, 4).float()"),
+        PREDICT.replace("net(x.float())", "step(x)"),  # how training calls the model is not told
+    ],
+)
+def test_an_evaluation_that_gives_its_data_as_training_does(text: str) -> None:
+    place = place_in(text, "return net")
+    call = (place.text or "").removeprefix("return ")
+    assert at_the_door(make_record(sources={"train.py": text}), EvaluationData(place=place, texts=(call,))) is None

@@ -266,6 +266,8 @@ class EvaluationData:
     found_distinct: int = 0
     found_first: int | None = None
     """Rows of the first pass that training had met before it (None if it came before all training),"""
+    first_rows: int = 0
+    """...of so many,"""
     found_later: int = 0
     """...and of the second pass."""
     anew_rows: int = 0
@@ -274,6 +276,10 @@ class EvaluationData:
     """...those of them that training had met before,"""
     anew_after: int = 0
     """...and the step of the pass before it."""
+    part: int = 0
+    """Samples of the part of a data set (`Subset`, `SubsetRandomSampler`) that its loader dealt out, where there is one,"""
+    part_shared: int = 0
+    """...and those of them that belong, by their indices, to a part that training's loader had dealt out before: of the first two passes, the one that shared most."""
     batches: int = 0
     whole_batches: int = 0
     """Batches of which (nearly) every row was known from training."""

@@ -21,6 +21,7 @@ from sickbay.observe.fillings import Filling, compared
 from sickbay.observe.keys import Rows, rows_given, whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
+from sickbay.observe.parts import Part, part_of
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
 from sickbay.observe.words import Words, shift
 
@@ -36,6 +37,8 @@ MOSTLY = 0.8
 """Of a batch that training had met, as far as training was watched: then it is one of training's own."""
 PASSES = 2
 """Times that one evaluation is looked at: its data is the same the next time,"""
+MOST_LOADERS, MOST_WHOLES = 8, 4
+"""Running loaders whose part of a data set is known, and data sets of whose samples it is known which the model was trained on."""
 MOST_NAMED = 1000
 MOST_CONTINUED = 8192
 """Numbers of a row that is held against the next one."""
@@ -67,6 +70,10 @@ class Group:
     after: int = 0
     """Training rows that the model had met when this was evaluated last."""
     shape: tuple[int, ...] = ()
+    part: int = 0
+    """Samples of the part of a data set that this evaluation's loader dealt out,"""
+    shared: int = 0
+    """...those of them that the model had been trained on by then, by their indices: of the pass that shared most."""
     newest: torch.Tensor | None = None
     """The first row of the newest batch,"""
     continued: int = 0
@@ -90,6 +97,11 @@ class Group:
         self.passes += 1
         return True
 
+    def compare(self, part: Part | None, trained: list[Part]) -> None:
+        """The part of this pass beside those that the model was trained on so far."""
+        if part is not None and (shared := part.shared_with(trained)) >= self.shared:
+            self.part, self.shared = len(part.indices), shared
+
     def look_again(self, x: torch.Tensor, begins: bool, met: int) -> None:
         """Later passes are not looked at, but for their first rows: others than before mean that the data was divided anew."""
         if begins and self.anew_at < 0:
@@ -109,6 +121,9 @@ class Book:
     def __init__(self, module: torch.nn.Module) -> None:
         self.module = weakref.ref(module)
         self.train: list[Array] = []
+        self.parts: list[Part] = []
+        """Of data sets whose parts it was trained on, all that it was trained on."""
+        self.newest_part: Part | None = None
         self.rows = 0
         self.features = Features()
         self.words = Words()
@@ -119,8 +134,20 @@ class Book:
         self.whole = True
         """Training gave it nothing besides these rows: points at which a derivative is asked for are no samples that could be compared."""
 
+    def trained_on(self, part: Part) -> None:
+        """Note the part of a data set that a batch of training came from."""
+        if part is self.newest_part:
+            return
+        self.newest_part = part
+        known = next((p for p in self.parts if p.same_whole(part)), None)
+        if known is not None:
+            self.parts[self.parts.index(known)] = known.joined(part)
+        elif len(self.parts) < MOST_WHOLES:
+            self.parts.append(part)
+
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
+        self.parts, self.newest_part = [], None
         self.train, self.rows, self.features, self.words, self.filling, self.groups = [], 0, Features(), Words(), Filling(), {}
 
 
@@ -138,9 +165,18 @@ class SampleWatch(Observer):
         self.written = -1
         self.loader: int | None = None
         """Where the newest batch came from, until training has used it."""
+        self.parts: dict[int, Part] = {}
+        """What each running loader deals out, by its iterator,"""
+        self.part: Part | None = None
+        """...and the one that gave the newest batch."""
 
-    def batch_loaded(self, *_: Any) -> None:
-        self.loader = self.session.loader
+    def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
+        self.parts.pop(id(iterator), None)
+        if (part := part_of(loader)) is not None:
+            self.parts = dict([*self.parts.items()][1 - MOST_LOADERS :]) | {id(iterator): part}
+
+    def batch_loaded(self, iterator: Any, *_: Any) -> None:
+        self.loader, self.part = self.session.loader, self.parts.get(id(iterator))
 
     def stepped(self, *_: Any) -> None:
         self.loader = None  # training has used it, also on steps that are slept through
@@ -161,6 +197,8 @@ class SampleWatch(Observer):
             book.whole = book.whole and not training
             return
         if training:
+            if self.loader is not None and self.part is not None:
+                book.trained_on(self.part)
             self.loader = None
             if book.rows < MOST_ROWS:
                 self._train(book, rows)
@@ -198,6 +236,8 @@ class SampleWatch(Observer):
             group = book.groups[key] = Group(call.place_key, caller, self.loader)
         begins = group.begins(self.session.step)
         group.after = book.rows
+        if begins and group.passes <= PASSES and self.loader is not None:
+            group.compare(self.part, book.parts)
         if group.rows > MOST_ROWS // 5:
             return
         if group.passes > PASSES:
@@ -292,10 +332,13 @@ class SampleWatch(Observer):
             samples=_named(hits, group.indices),
             found_distinct=len(distinct(rows[found])),
             found_first=sum(before for before, met in zip(trained_before, group.met, strict=True) if met == first) if first else None,
+            first_rows=sum(len(keys) for keys, met in zip(group.batches, group.met, strict=True) if met == first),
             found_later=sum(before for before, met in zip(trained_before, group.met, strict=True) if met != first),
             anew_rows=sum(map(len, group.anew)),
             anew_found=sum(int(np.isin(keys, order[: group.anew_met]).sum()) for keys in group.anew),
             anew_after=group.anew_after,
+            part=group.part,
+            part_shared=group.shared,
             batches=len(hits),
             whole_batches=sum(whole),
             rows_in_whole_batches=sum(len(h) for h, w in zip(hits, whole, strict=True) if w),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from sickbay.nouns import Place
 from sickbay.script.fixing import Edit, Source, called, receiver
@@ -69,6 +70,53 @@ def made_column(found: Prepared | None, column: int, columns: int) -> ColumnAt |
             if found is not None and listed is not None and _holds(found.source, listed, column, columns):
                 return ColumnAt(found.source, listed, column)
     return None
+
+
+@guess
+def made_with_others(found: Prepared | None, column: int, columns: int) -> Place | None:
+    """`columns = [x.shift(k) for k in range(n)]`, `columns += [a, b]`, `columns.append(c)`: the line that makes a column of this number along with others, if of all these lines one
+    alone does not tell how many it makes."""
+    for statement in found.inputs if found is not None else ():
+        for node in inside(statement):
+            name = _side_by_side(node) if isinstance(node, ast.Call) else None
+            if found is not None and isinstance(name, ast.Name) and (line := _line_of_column(found.source, name, column, columns)):
+                return replace(found.source.place(line), guess=True)
+    return None
+
+
+def _line_of_column(source: Source, name: ast.Name, column: int, columns: int) -> int | None:
+    """The line among those that fill a list."""
+    around = source.function(name)
+    filling = [(s, v) for s in ast.walk(around) if isinstance(s, ast.stmt) and (v := _put_into(name.id, s)) is not None and s.lineno <= name.lineno]
+    filling.sort(key=lambda f: f[0].lineno)
+    begun = [isinstance(s, ast.Assign) for s, _ in filling] == [i == 0 for i in range(len(filling))]
+    moved = {called(c) for c in source.calls(within=around) if (o := receiver(c)) is not None and ast.unparse(o) == name.id} - {"append", "extend"}
+    counts = [_count(value) if source.loops(s) == source.loops(name) else None for s, value in filling]
+    left = columns - sum(c for c in counts if c is not None)
+    lists = all(isinstance(value, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)) for _, value in filling)
+    if not filling or not begun or not lists or moved or counts.count(None) > 1 or left < 0:
+        return None
+    ends = [*accumulate(left if c is None else c for c in counts)]
+    return next((s.lineno for (s, _), end in zip(filling, ends, strict=True) if column < end), None) if ends[-1] == columns else None
+
+
+def _put_into(name: str, statement: ast.stmt) -> ast.expr | None:
+    """What a statement puts into a list of this name, as a list."""
+    if isinstance(statement, ast.Assign) and [ast.unparse(t) for t in statement.targets] == [name]:
+        return statement.value
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add) and ast.unparse(statement.target) == name:
+        return statement.value
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and len(call.args) == 1 and (owner := receiver(call)) is not None and ast.unparse(owner) == name:
+        return ast.List([call.args[0]]) if called(call) == "append" else call.args[0] if called(call) == "extend" else None
+    return None
+
+
+def _count(value: ast.expr) -> int | None:
+    """How many elements a list is written with."""
+    if not isinstance(value, (ast.List, ast.Tuple)) or any(isinstance(e, ast.Starred) for e in value.elts):
+        return None
+    return len(value.elts)
 
 
 def _holds(source: Source, listed: ast.List | ast.Tuple | ast.Dict, column: int, columns: int) -> bool:

@@ -17,6 +17,7 @@ from sickbay.script.statement_kinds import (
     CHOOSING,
     COPYING,
     REORDERING,
+    averages_labels,
     calls,
     column_of,
     counted_up,
@@ -183,7 +184,7 @@ def sides(record: Record, data: EvaluationData) -> Sides | None:
 
 @guess
 def relabelled(found: Prepared | None) -> Place | None:
-    """The line that gives labels other values: a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
+    """The line that gives labels other values: a mean of class numbers, a default for what is not found, values put in under a mask, chosen or taken from a neighbour."""
     if found is None:
         return None
     of_inputs = {
@@ -191,7 +192,7 @@ def relabelled(found: Prepared | None) -> Place | None:
     }
     if votes := [s for s in found.targets if one_of_several(s) or (column_of(s) - of_inputs)]:
         return found.place(votes[0])
-    kinds: tuple[Callable[[ast.stmt], bool], ...] = (falls_back, overwrites, lambda s: calls(s, CHOOSING))
+    kinds: tuple[Callable[[ast.stmt], bool], ...] = (averages_labels, falls_back, overwrites, lambda s: calls(s, CHOOSING))
     for kind in kinds:
         if chosen := [s for s in found.only_targets if not isinstance(s, ast.For) and kind(s)]:
             return found.place(chosen[0])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from sickbay.facts import EvaluationData
 from sickbay.nouns import Place
+from sickbay.record.reader import Record
 from sickbay.script.bindings import argument, parameters, root
-from sickbay.script.fixing import Function, Source, called
+from sickbay.script.fixing import Function, Source, called, source_at
 from sickbay.script.guesses import guess
 from sickbay.script.prepared import Sides, Statements, guessed
 from sickbay.script.statement_kinds import alters, calls, given_names, inside, only_loads
@@ -20,6 +22,28 @@ NUMBERING = re.compile(r"vocab|fit|factorize|encoder|tokenizer|categor|build|ind
 """In the name of a call that learns from what it is given which number a word or class gets."""
 LOADING = frozenset({"shuffle", "batch_size", "drop_last", "num_workers"})
 """Options of loaders, which differ between training and evaluation by right."""
+
+SAME_VALUES = frozenset(
+    {
+        "to",
+        "cuda",
+        "cpu",
+        "float",
+        "double",
+        "long",
+        "view",
+        "reshape",
+        "flatten",
+        "unsqueeze",
+        "squeeze",
+        "permute",
+        "transpose",
+        "contiguous",
+        "detach",
+    }
+    | {"tensor", "as_tensor", "from_numpy"}
+)
+"""What changes only the type, shape or place of data."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +119,42 @@ def _branch(source: Source, statement: ast.stmt) -> ast.stmt | None:
                 taken = asked[0].body if given[0].value is not isinstance(asked[0].test, ast.UnaryOp) else asked[0].orelse
                 return taken[0] if taken else None
     return None
+
+
+@dataclass(frozen=True)
+class AtTheDoor:
+    """An evaluation's own call of the model, which does something to the data."""
+
+    source: Source
+    call: ast.Call
+
+    @property
+    def place(self) -> Place:
+        return replace(self.source.place(self.call.lineno), guess=True)
+
+    def diff(self) -> str:
+        """The model is given what that was done to; "" where this is not one function of one thing."""
+        given = self.call.args[0]
+        plain = isinstance(given, ast.Call) and len(given.args) == 1 and not given.keywords and isinstance(given.func, ast.Name)
+        return self.source.diff(self.source.replacing(given, self.source.segment(given.args[0]))) if plain and isinstance(given, ast.Call) else ""
+
+
+@guess
+def at_the_door(record: Record, data: EvaluationData) -> AtTheDoor | None:
+    """`net(scaler(x))` where all other calls of `net` in the file are given plain `x`."""
+    source = source_at(record, data.place)
+    for call in source.calls(line=data.place.line) if source is not None and data.place is not None and data.texts else ():
+        if source is None or data.texts[0] not in (source.segment(call), ast.unparse(call)) or not _made_otherwise(source, call):
+            continue
+        others = [c for c in source.calls() if c is not call and ast.unparse(c.func) == ast.unparse(call.func)]
+        if others and not any(_made_otherwise(source, c) for c in others):
+            return AtTheDoor(source, call)
+    return None
+
+
+def _made_otherwise(source: Source, call: ast.Call) -> bool:
+    """Something is worked out of what a model is given, right in its call; another type or shape of it is nothing else."""
+    return any(kind not in SAME_VALUES for a in call.args for kind in _done(source, ast.walk(a)))
 
 
 @guess

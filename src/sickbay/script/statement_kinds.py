@@ -40,6 +40,8 @@ BESIDE = frozenset({"stack", "column_stack", "dstack"})
 INPLACE = frozenset({"shuffle", "sort", "reverse"})
 ORDERS = frozenset({"randperm", "permutation"})
 DRAWING = frozenset({"randperm", "permutation", "shuffle", "sample"})
+ROUNDING = frozenset({"rint", "round", "round_", "astype", "long", "int"})
+AVERAGING = frozenset({"mean", "average", "nanmean"})
 SPLITTING = frozenset({"train_test_split", "random_split"})
 CHOOSING = frozenset(
     {"where", "masked_fill", "masked_fill_", "scatter", "scatter_", "fillna", "ffill", "bfill", "map", "replace", "fill_", "index_fill"}
@@ -60,6 +62,22 @@ def inside(statement: ast.stmt) -> Iterable[ast.AST]:
 def falls_back(statement: ast.stmt) -> bool:
     """`names.get(key, 0)`"""
     return any(isinstance(n, ast.Call) and called(n) == "get" and len(n.args) == 2 for n in inside(statement))
+
+
+def averages_labels(statement: ast.stmt) -> bool:
+    """`np.rint(votes.mean(axis=1))`, `votes.mean(1).round().long()`: the mean of class numbers is the number of another class."""
+    return any(isinstance(n, ast.Call) and called(n) in ROUNDING and _is_a_mean(n) for n in inside(statement))
+
+
+def _is_a_mean(node: ast.expr) -> bool:
+    """A mean, rounded and converted perhaps, and nothing else done to it."""
+    while isinstance(node, ast.Call) and called(node) in ROUNDING:
+        owner = receiver(node)
+        given = owner if isinstance(owner, ast.Call) else node.args[0] if node.args else None
+        if given is None:
+            return False
+        node = given
+    return isinstance(node, ast.Call) and called(node) in AVERAGING
 
 
 def overwrites(statement: ast.stmt) -> bool:

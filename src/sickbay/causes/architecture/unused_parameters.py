@@ -36,9 +36,9 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Parameter
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import Function, sources
+from sickbay.script.fixing import Function, mend, sources
 from sickbay.script.guesses import guess
-from sickbay.script.passed_over import passed_over
+from sickbay.script.passed_over import mistaken, passed_over
 from sickbay.script.prepared import guessed
 from sickbay.signs import Signs
 
@@ -69,7 +69,7 @@ def unused_parameters(record: Record, signs: Signs) -> Iterator[Evidence]:
             f"{listed(layers)} ({size(idle):,} of {size(held(record)):,} trained values) {how}",
             _overwritten(record, idle)
             or _left_out(record, idle)
-            or (passed_over(record, idle[0].name) if not any(p.called for p in idle) else None)
+            or (_lacking(record, idle[0]) if not any(p.called for p in idle) else None)
             or next((w.built_at for p in idle for w in record.facts.weights if w.name == p.name), None),
             parameters=len(idle),
             values=size(idle),
@@ -115,6 +115,12 @@ def _left_out(record: Record, idle: Sequence[Parameter]) -> Place | None:
     return guessed(source, later[0] if later else store)
 
 
+def _lacking(record: Record, never_called: Parameter) -> Place | None:
+    """Where another layer is called in its place, or where it would come."""
+    taken = mistaken(record, never_called.name)
+    return taken.place if taken is not None else passed_over(record, never_called.name)
+
+
 def _calls_one(statement: ast.Assign, layers: set[str]) -> bool:
     return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in layers for n in ast.walk(statement.value))
 
@@ -146,4 +152,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         if (place := _left_out(record, idle)) is not None:
             return Fix(f"use what {listed(layers)} give{located(place)}, or delete what is not needed", "", "advice")
         return Fix(f"use what {listed(layers)} give, or delete what is not needed", "", "advice")
+    taken = mistaken(record, idle[0].name) if idle and not any(p.called for p in idle) else None
+    if taken is not None:
+        return mend(
+            f"call {taken.meant} where `{ast.unparse(taken.called)}` is called a second time", taken.put_right(), f"self.{taken.meant}", "consent"
+        )
     return Fix(f"call {listed(layers)} in forward, or delete what is not needed", "", "advice")

@@ -35,13 +35,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sickbay.causes.evidence import against, hint, proof, strong
+from sickbay.causes.evidence import against, first_place, hint, proof, strong
 from sickbay.causes.examples import ENOUGH_ROWS, at_chance, generalises, memorised, probe_of, told
 from sickbay.causes.parameters import unused
 from sickbay.causes.registry import cause
 from sickbay.facts import DataProbe, Offset, Relation
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
+from sickbay.script.collated import Unordered, unordered
 from sickbay.script.fixing import mend
 from sickbay.script.prepared import displaced, prepared
 from sickbay.script.reordered import reordered
@@ -70,7 +71,10 @@ def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
     probe = probe_of(record)
     if probe is None or (relation := probe.relation) is None:
         return
-    place = displaced(prepared(record, probe.place, probe.target)) or reordered(record, probe.place)
+    collated = _collated(record)
+    place = (
+        displaced(prepared(record, probe.place, probe.target)) or reordered(record, probe.place) or (collated.place if collated is not None else None)
+    )
     probe = replace(probe, place=place or probe.place)
     if probe.offset is not None:
         yield proof(_shifted(probe, relation, probe.offset), probe.place, rows=relation.rows, by=probe.offset.by)
@@ -83,6 +87,11 @@ def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
         )
     elif at_chance(relation) and not _made_up(record, probe):
         yield from _unrelated(record, probe, relation, signs)
+
+
+def _collated(record: Record) -> Unordered | None:
+    """What the function that makes training's batches leaves in another order than the rest."""
+    return unordered(record, next((x for x in record.facts.loaders if x.role == "train"), None))
 
 
 def _dealt_anew(probe: DataProbe, signs: Signs) -> bool:
@@ -153,5 +162,13 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if by:
         text = f"the labels are shifted by {abs(by)}: pair input i with label i {'-' if by > 0 else '+'} {abs(by)}, and drop what is left over at the border"
         return mend(text, "", f"x, y = x[{by}:], y[:-{by}]" if by > 0 else f"x, y = x[:{by}], y[{-by}:]")
+    collated = _collated(record)
+    if collated is not None and collated.place == first_place(evidence):
+        return mend(
+            f"put {collated.names} in the order of the rest, too",
+            collated.diff(),
+            f"{collated.left[0].id} = {collated.left[0].id}[{collated.order}]",
+            "consent",
+        )
     text = "match inputs and labels by a key, not by position; whatever sorts, shuffles or filters one must do the same to the other"
     return mend(text, "", "order = torch.randperm(len(x))\nx, y = x[order], y[order]  # one order for both")

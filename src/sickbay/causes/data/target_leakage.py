@@ -10,16 +10,18 @@ total that contains the amount in question, the target itself under another name
 On a sample of up to 3,000 rows each column alone, cut into steps, is asked for the targets of the other half of the rows. One column tells nearly all, while the
 next best tells far less and all others together do not come near, although they do say something. Or half of the rows have values of the column that come often, and
 without exception with one class only, though all other columns together leave much untold: a mean over outcomes that has the row's own among them. Or, where the target is
-a number, half of the rows have exactly the target in that column, on another scale. Or one column tells far more than all others together, and the script itself uses the model
+a number, half of the rows have exactly the target in that column, on another scale; of lagged values and windows, whose other numbers tell much of the target, too,
+(nearly) all rows have it. Or one column tells far more than all others together, and the script itself uses the model
 where that column is empty (the same value in every row, and all others as ever): it is not known in advance.
 
 ## Looks like it but is not
 
 - An easy task: several columns tell much of the target, or all others together do as well.
 - A rule of one column in made-up data: the others say nothing, and the model is not better than the data allow.
-- The value before, which tells most of the next: it is known when the next is asked for, and filled in.
+- The value before, which tells most of the next: it is known when the next is asked for, and filled in. Where a value often stays, it is the next one exactly,
+  but for each stay there is a change; a trend without noise is a straight line of every value before.
 - A study that empties one column after the other to see what each is worth.
-- Images, texts and series: there is no column that means one thing.
+- Images, texts and series: there is no column that means one thing, unless a number of a series is the target itself.
 
 ## Fix
 
@@ -42,7 +44,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Column, DataProbe, EvaluationData
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
-from sickbay.script.columns import made_column
+from sickbay.script.columns import made_column, made_with_others
 from sickbay.script.fixing import mend
 from sickbay.script.prepared import prepared
 from sickbay.signs import Signs
@@ -58,8 +60,12 @@ MOSTLY, FAR_FROM = 0.5, 0.4
 """Or: half of the rows have values of the column that come often and with one class only, without exception and for two classes at least, though all others together leave this much untold. No outcome
 that is uncertain by all that is known besides is certain by one measured column; a mean over the outcomes themselves (of a merchant with a single sale) is. For numbers: half of the targets are one straight line
 of the column, to four digits, which no measured column is."""
+ALWAYS, UNTOLD = 0.99, 0.01
+"""Or: the target is one straight line of the column in (nearly) every row, as where lags begin at 0 or a window ends one step late, and all others together leave this much untold. Of a smooth function
+of the others they would leave about a thousandth (neighbours among 2,000 rows), of a trend without noise nothing; a value that often stays as it was is the same in half of the pairs at most, each counted once."""
 MUCH, LESS = 0.9, 0.1
 """Or: the column is empty where the model is used, tells this much at least, and all others together leave this much untold (and LEFT times as much as it)."""
+WINDOW = "x, y = series[i : i + length], series[i + length]"
 NOTHING = 1e-6
 FEWEST_ROWS = 20
 """Of an evaluation, before a column with one value only means anything."""
@@ -76,25 +82,30 @@ SOMETHING = 0.1
 )
 def target_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     probe = probe_of(record)
-    if probe is None or probe.column is None or probe.kind != "table":
+    if probe is None or probe.column is None or probe.kind not in ("table", "series"):
         return
     c = probe.column
     alone, others, following = (_beyond(c, s) for s in (c.score, c.others, c.next_best))
     nearly = alone >= NEARLY_ALL[probe.targets] and 1 - others >= max(LEFT * (1 - alone), LEAST)
     sealed = c.sealed >= MOSTLY and c.sealed_classes > 1 and 1 - others >= FAR_FROM
     copied = c.on_a_line >= MOSTLY and 1 - others >= LEAST
+    itself = c.on_a_line >= ALWAYS and 1 - others >= max(LEFT * (1 - alone), UNTOLD)
     empty = _empty(record, c) if alone >= MUCH and 1 - others >= max(LEFT * (1 - alone), LESS) else None
-    if not (nearly or sealed or copied or empty) or following > FAR_LESS or others < SOMETHING:
+    one_of_many = probe.kind == "table" and (nearly or sealed or copied or empty) and following <= FAR_LESS
+    if not (one_of_many or itself) or others < SOMETHING:
         return
     if generalises(record, probe) == "no":
         return
     certain = f", {100 * c.sealed:.0f} % of them without exception, by values that come with one class only" if sealed else ""
-    certain = f" (in {100 * c.on_a_line:.0f} % of the rows it is the target itself, scaled)" if copied else certain
-    column = made_column(prepared(record, probe.place, probe.target), c.column, c.columns)
+    certain = f" (in {100 * c.on_a_line:.0f} % of the rows it is the target itself, scaled)" if copied or itself else certain
+    given = prepared(record, probe.place, probe.target)
+    column = made_column(given, c.column, c.columns)
+    place = column.place if column is not None else made_with_others(given, c.column, c.columns) or probe.place
+    what, all_of = (f"column {c.column}", "input columns") if probe.kind == "table" else (f"number {c.column}", "numbers of a sample")
     name = f" (`{column.name}`)" if column is not None and column.name else ""
     yield strong(
-        f"column {c.column}{name} of the {c.columns} input columns alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
-        column.place if column is not None else probe.place,
+        f"{what}{name} of the {c.columns} {all_of} alone tells {_score(probe, c.score)}{certain}; all others together tell {_score(probe, c.others)}, the next best alone {_score(probe, c.next_best)}",
+        place,
         column=c.column,
         score=c.score,
     )
@@ -127,6 +138,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     column = next((int(e.numbers["column"]) for e in evidence if "column" in e.numbers), 0)
     probe = probe_of(record)
     seen = probe.column if probe is not None else None
+    if probe is not None and probe.kind == "series":
+        return Fix("let each sample end before the value that is to be predicted", WINDOW, "advice")
     made = made_column(prepared(record, probe.place, probe.target), column, seen.columns) if probe is not None and seen is not None else None
     return mend(
         f"leave {f'`{made.name}`' if made is not None and made.name else f'column {column}'} out unless it is known before the target is; "

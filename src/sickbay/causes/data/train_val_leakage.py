@@ -8,7 +8,8 @@ moment from which the model only memorises cannot be seen.
 ## How we know
 
 Proof: rows that evaluation gave to the model are equal, number for number, to rows that it was trained on, while others are not; or the
-first pass met no such row and a later one does, because the split is drawn anew for each epoch, or for the next stage of the same model's training.
+first pass met no such row and a later one does, because the split is drawn anew for each epoch, or for the next stage of the same model's training. Or
+the parts that the two loaders deal out of one data set (`Subset`, `SubsetRandomSampler`) have indices in common, as where each loader draws a split of its own.
 
 Strong: many evaluated samples lie far closer to a few training samples than to all others, as copies with a little noise do that were made before the split.
 
@@ -40,7 +41,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sickbay.causes.evaluated import VALIDATION, built_once, evaluations, held_out, shown_in, split_at, where
+from sickbay.causes.evaluated import TRAIN, VALIDATION, built_once, evaluations, held_out, names, shown_in, split_at, where
 from sickbay.causes.evidence import at, first_place, hint, listed, located, proof, strong
 from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData, NearCopies
@@ -104,6 +105,12 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
                 rows=data.rows,
             )
             return
+        if _parts_overlap(record, data):
+            text = f"{data.part_shared:,} of {data.part:,} samples that are evaluated{located(shown)} are in the part of the data set that the model had been trained on"
+            yield proof(
+                f"{text}, by their indices: the two parts were not cut from one and the same split", place, found=data.part_shared, rows=data.part
+            )
+            return
         if (near := _near_copies(record, data)) is not None and held_out(record, data):
             text = f"{near.found:,} of {near.rows:,} samples that are evaluated{located(shown)} have near copies among the training samples: a few lie {near.closer:.1f} times closer to them than the next"
             yield strong(f"{text} (samples that merely lie dense: {near.by_chance:.1%})", place, found=near.found, rows=near.rows, closer=near.closer)
@@ -129,6 +136,14 @@ def _near_copies(record: Record, data: EvaluationData) -> NearCopies | None:
     told = [e.copies for e in probe.evaluations if shown_in(data, e)] if probe else []
     near = told[0] if told else None
     return near if near is not None and near.found >= max(ENOUGH, NEAR * near.rows, BEYOND_CHANCE * near.by_chance * near.rows) else None
+
+
+def _parts_overlap(record: Record, data: EvaluationData) -> bool:
+    """Two loaders deal out parts of one data set that have samples in common, and some rows were met: an index alone tells nothing where samples are made anew. A
+    part that lies in training's as a whole may be meant so; of several trainings one's validation is the other's training."""
+    meant = bool(TRAIN.search(names(record, data))) or not held_out(record, data) or len(record.facts.randomness.starts) > 1
+    met = min(max(data.found_first or 0, data.found_later), data.found_distinct)
+    return not meant and met >= ENOUGH <= data.part_shared and _found_partly(data.part, data.part_shared)
 
 
 def _divided_anew(record: Record, data: EvaluationData) -> str | None:
@@ -189,7 +204,9 @@ def _drawn_once(source: Source, split: Place) -> Edit | None:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     given = [s for d in evaluations(record) if (s := sides(record, d)) is not None]
-    split = next((p for p in (split_at(record), *map(drawn_twice, given)) if p is not None and p == first_place(evidence)), None)
+    overlapping = (s for d in evaluations(record) if _parts_overlap(record, d) and (s := sides(record, d)) is not None)
+    drawn = (split_at(record), *map(drawn_twice, given), *map(parted, overlapping))
+    split = next((p for p in drawn if p is not None and p == first_place(evidence)), None)
     if split is not None:
         source = source_at(record, split)
         diff = source.diff(_drawn_once(source, split)) if source is not None else ""

@@ -49,7 +49,7 @@ from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
 from sickbay.script.prepared import sides
-from sickbay.script.prepared_alike import left_out, numbered, set_up, turned
+from sickbay.script.prepared_alike import at_the_door, left_out, numbered, set_up, turned
 from sickbay.signs import Signs
 
 LAST = 3
@@ -91,7 +91,7 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
         if is_served(record, data) or _of_later_data(record, data):
             continue
         if different := difference(data):
-            return different, where(record, data), _turned(record, data) if different.turned else set_up(sides(record, data))
+            return different, where(record, data), _turned(record, data) if different.turned else _prepared(record, data)
         if different := other_words(data):
             return different, where(record, data), _numbered(record, data)
     probe = _not_answered(record)
@@ -123,6 +123,12 @@ def _half_way(e: EvaluatedExamples) -> float:
     """From what training's samples tell of it to what its own do."""
     across, own = (e.renamed.right, e.relation.score) if e.renamed is not None and e.relation is not None else (1.0, 1.0)
     return (across + max(own, across)) / 2
+
+
+def _prepared(record: Record, data: EvaluationData) -> Place | None:
+    """Where one side's data is prepared otherwise."""
+    door = at_the_door(record, data)
+    return door.place if door is not None else set_up(sides(record, data))
 
 
 def _turned(record: Record, data: EvaluationData) -> Place | None:
@@ -160,6 +166,11 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if found is None:
         return Fix(SAME.cure, SAME.snippet, "advice")
     different, shown, place = found
+    doors = [door for d in evaluations(record) if where(record, d) == shown and (door := at_the_door(record, d)) is not None and door.place == place]
+    if doors:
+        return mend(
+            f"give the model what training gives it{located(place)}: its data is prepared already", doors[0].diff(), different.snippet, "consent"
+        )
     missing = [m for d in evaluations(record) if where(record, d) == shown and (m := left_out(sides(record, d))) is not None and m.place == place]
     if not missing:
         return mend(different.cure, "", different.snippet)

@@ -78,12 +78,15 @@ def eval_mode_in_training(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 
 def _place(record: Record, modes: Modes) -> Place | None:
-    """Where the switch back is missing: the train() that lost its parentheses or comes only once, else the loop around the training pass."""
+    """Where the switch back is missing: the train() that lost its parentheses or comes only once, the eval() in mid-epoch, else the loop around the training pass."""
     forward = modes.training_forward_at
-    named = uncalled_at(record, forward, "train") or modes.train_called_at
+    lost = uncalled_at(record, forward, "train")
+    named = lost or modes.train_called_at
     source = source_at(record, forward)
     statement = source.statement(forward.line) if source is not None and forward is not None else None
     loops = source.loops(statement) if source is not None and statement is not None else []
+    if source is not None and forward is not None and lost is None and len(loops) > 1 and _inside(source, loops[0], forward, modes, elsewhere=False):
+        return modes.eval_called_at or named  # a train() for each epoch would not help
     if named is None and source is not None and loops:
         meant = _meant_for_training(source, loops[-1], modes.eval_called_at)
         return source.place(meant.lineno if meant is not None else loops[-1].lineno)
@@ -143,7 +146,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     if diff:
         return mend("train in train mode", diff, f"{name or 'model'}.train()")
     if source is not None and place is not None and name:
-        diff = _switch_back(source, place, modes.eval_called_at, f"{name}.train()")
+        diff = _switch_back(source, place, modes, f"{name}.train()")
     return mend("switch back to train mode before training goes on", diff, f"{name or 'model'}.train()  # at the start of each training epoch")
 
 
@@ -158,25 +161,39 @@ def _other_mode(source: Source, place: Place, eval_at: Place | None) -> str:
     return source.diff(source.replacing(call, f"{ast.unparse(call.func.value)}.train()"))
 
 
-def _switch_back(source: Source, place: Place, eval_at: Place | None, line: str) -> str:
+def _switch_back(source: Source, place: Place, modes: Modes, line: str) -> str:
     """Before the loop over batches, if eval mode is switched on outside of it; else right before the forward pass."""
     forward = source.statement(place.line)
     if forward is None:
         return ""
     loops = source.loops(forward)
-    if len(loops) > 1 and not _inside(source, loops[0], place, eval_at):
+    if len(loops) > 1 and not _inside(source, loops[0], place, modes, elsewhere=True):
         return source.diff(source.before(loops[0], line))
     return source.diff(source.before(forward, line))
 
 
-def _inside(source: Source, loop: Loop, place: Place, eval_at: Place | None) -> bool:
-    """Whether eval() is called within the loop, directly or in a function that the loop calls."""
+def _inside(source: Source, loop: Loop, place: Place, modes: Modes, elsewhere: bool) -> bool:
+    """Whether eval() is called within the loop, directly or in a function that the loop calls (by whatever name, where train() comes before each run of the loop);
+    `elsewhere` is the answer for one in another file."""
+    eval_at = modes.eval_called_at
     if eval_at is None or eval_at.line is None:
         return False
-    if eval_at.file != place.file:
+    if _switched_before(source, loop, modes.train_called_at, eval_at):
         return True
+    if eval_at.file != place.file:
+        return elsewhere
     if loop.lineno <= eval_at.line <= (loop.end_lineno or loop.lineno):
         return True
     statement = source.statement(eval_at.line)
     around = source.function(statement) if statement is not None else source.tree
     return bool(source.calls(getattr(around, "name", "-"), within=loop))
+
+
+def _switched_before(source: Source, loop: Loop, train_at: Place | None, eval_at: Place) -> bool:
+    """train() is called right before each run of the loop over batches, and no eval() between them: training that runs in eval mode was put there within the loop."""
+    if train_at is None or train_at.file != source.file or not source.loops(loop):
+        return False
+    before = [s for s in source.block(loop) if s.lineno < loop.lineno]
+    called_at = [s for s in before if isinstance(s, ast.Expr) and s.lineno <= (train_at.line or 0) <= (s.end_lineno or s.lineno)]
+    between = [s for s in before if called_at and s.lineno > called_at[0].lineno and not isinstance(s, (ast.Assign, ast.AugAssign))]
+    return bool(called_at) and not between and not any(s.lineno <= (eval_at.line or 0) <= (s.end_lineno or s.lineno) for s in before)

@@ -1,4 +1,4 @@
-"""The one column of a table that tells the target by itself, and what the others tell without it."""
+"""The one column of a table (or number of a window) that tells the target by itself, and what the others tell without it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from sickbay import facts
 from sickbay.observe.examples.relation import Views, relation
+from sickbay.observe.examples.rows import SERIES
 from sickbay.observe.numbers import Array
 
 MOST_COLUMNS = 128
@@ -20,6 +21,8 @@ LINES = 64
 """Pairs of rows that are tried: if half of the rows lie on one line, all miss it once in a hundred million times."""
 EXACTLY = 1e-4
 """Of the targets' spread: what single precision leaves after both were scaled."""
+NEARLY_ALL_ROWS = 0.99
+"""...which of a rounded target may leave a few rows out."""
 WORTH = 0.8
 """Of all that there is to tell beyond the commonest class (or the mean), from which a column is worth a second look;"""
 CERTAIN = 0.5
@@ -56,6 +59,23 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
     )
 
 
+def copied_number(numbers: Array, y: Array) -> facts.Column | None:
+    """Of short series, each as numbers side by side: the one that is the target itself, on another scale, in (nearly) all rows."""
+    rows, columns = numbers.shape
+    if columns < FEWEST_COLUMNS or rows < FEWEST_ROWS or not y.std():
+        return None
+    straight = np.array([_straight(numbers[:, j], y) for j in range(columns)])
+    best = int(straight.argmax())
+    line = _on_a_line(numbers[:, best], y) if straight[best] > 1 - EXACTLY else 0.0
+    rest = relation(Views(np.delete(numbers, best, axis=1), SERIES), y, False) if line >= NEARLY_ALL_ROWS else None
+    if rest is None:
+        return None
+    next_best = float(np.delete(straight, best).max())
+    return facts.Column(
+        column=best, columns=columns, score=float(straight[best]), others=rest.score, next_best=next_best, continuous=True, on_a_line=line
+    )
+
+
 def _sealed(column: Array, y: Array) -> dict[str, Any]:
     """Values that come often, and with one class only."""
     values, where, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -83,8 +103,12 @@ def _alone(column: Array, y: Array, classes: bool) -> float:
     """What a step function of one column tells of the other half of the rows: share of right classes, or R² (there also of a straight line, which is finer)."""
     half = np.arange(len(y)) % 2 == 0
     steps = (_told(column, y, half, classes) + _told(column, y, ~half, classes)) / 2
-    straight = float(np.corrcoef(column, y)[0, 1] ** 2) if not classes and column.std() > 0 and y.std() > 0 else 0.0
-    return max(steps, straight)
+    return max(steps, 0.0 if classes else _straight(column, y))
+
+
+def _straight(column: Array, y: Array) -> float:
+    """R² of a straight line."""
+    return float(np.corrcoef(column, y)[0, 1] ** 2) if column.std() > 0 and y.std() > 0 else 0.0
 
 
 def _told(column: Array, y: Array, learn: Array, classes: bool) -> float:

@@ -11,14 +11,14 @@ import numpy as np
 
 from sickbay import facts
 from sickbay.observe.examples.book import Book
-from sickbay.observe.examples.columns import best_column
+from sickbay.observe.examples.columns import best_column, copied_number
 from sickbay.observe.examples.copies import near_copies
 from sickbay.observe.examples.noise import suspects
 from sickbay.observe.examples.offsets import offset
 from sickbay.observe.examples.outlying import outlying
 from sickbay.observe.examples.relation import FEWEST_ROWS, Views, like_noise, relation
 from sickbay.observe.examples.renamed import renamed
-from sickbay.observe.examples.rows import TABLE
+from sickbay.observe.examples.rows import SERIES, TABLE
 from sickbay.observe.examples.scores import Scores, calibration
 from sickbay.observe.examples.targets import CLASSES
 from sickbay.observe.numbers import Array
@@ -86,10 +86,17 @@ def probed(book: Book, others: Sequence[Book], seconds: float = SECONDS) -> fact
             return replace(fact, offset=shift, evaluations=_evaluations(others, book))
     if found.beyond < RELATED:
         return replace(fact, evaluations=_evaluations(others, book))
-    column = best_column(book.held.rows()[rows], book.table, y, classes) if book.kind == TABLE else None
+    column = _telling(book, rows, y, classes)
     in_time = classes and found.score < CLEAN and time.process_time() - started < seconds
     odd = suspects(views, y, book.held.column("index")[rows]) if in_time else None
     return replace(fact, column=column, suspects=odd, evaluations=_evaluations(others, book))
+
+
+def _telling(book: Book, rows: Array, y: Array, classes: bool) -> facts.Column | None:
+    """The one number of a sample that tells the target by itself."""
+    if book.kind == TABLE:
+        return best_column(book.held.rows()[rows], book.table, y, classes)
+    return copied_number(book.held.rows()[rows], y) if book.kind == SERIES and not classes else None
 
 
 def _calibrated(watch: ExampleWatch, key: Any, scores: Scores) -> facts.Calibration | None:

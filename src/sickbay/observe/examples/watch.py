@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from sickbay.observe.batches import BatchWatch
-from sickbay.observe.examples.book import MOST_INDICES, Book
+from sickbay.observe.examples.book import Book
 from sickbay.observe.examples.rows import one_row_each, tensors_of
 from sickbay.observe.examples.scores import ScoreBook
 from sickbay.observe.examples.structure import compared, entering
@@ -21,6 +21,7 @@ from sickbay.observe.examples.study import studied
 from sickbay.observe.examples.targets import Targets, targets_of
 from sickbay.observe.numbers import Array
 from sickbay.observe.observer import ForwardCall, LossCall, Observer, Site
+from sickbay.observe.parts import indices_in_whole
 from sickbay.observe.places import key_here
 from sickbay.observe.reading import Reading
 from sickbay.observe.samples import EVERY_STEPS, PASSES, caller_of
@@ -109,7 +110,7 @@ class ExampleWatch(Observer):
 
     def loader_started(self, loader: Any, iterator: Any, *_: Any) -> None:
         self.parts.pop(id(iterator), None)
-        if (part := _part_of(getattr(loader, "dataset", None))) is not None:
+        if (part := indices_in_whole(getattr(loader, "dataset", None))[0]) is not None:
             self.parts = dict([*self.parts.items()][-MOST_BOOKS:]) | {id(iterator): part}
 
     def batch_loaded(self, iterator: Any, *_: Any) -> None:
@@ -273,15 +274,3 @@ def _elements(call: LossCall) -> Any:
 
 def _given(call: ForwardCall) -> tuple[Any, ...]:
     return one_row_each((*call.args, *call.kwargs.values()))
-
-
-def _part_of(data: Any) -> Array | None:
-    """Of a `Subset` (as random_split makes), its samples' indices in the whole data set."""
-    part: Array | None = None
-    for _ in range(4):
-        if not isinstance(data, torch.utils.data.Subset) or len(data) > MOST_INDICES:
-            break
-        indices = np.asarray(data.indices)
-        part = indices if part is None else indices[part]
-        data = data.dataset
-    return part
