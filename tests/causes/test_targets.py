@@ -39,6 +39,7 @@ LABELS = LabelOrder(classes=10, histogram=(200,) * 10, batches=40, place=LINE)
 CHANCE = float(np.log(10))
 UNRELATED = Relation(rows=1400, score=0.11, chance=0.1, spread=0.008, beyond=0.9, majority=0.11, method="neighbours")
 RELATED = Relation(rows=1400, score=0.97, chance=0.1, spread=0.008, beyond=180.0, majority=0.11, method="neighbours")
+BY_LUCK = Relation(rows=1400, score=0.13, chance=0.1, spread=0.008, beyond=3.7, majority=0.11, method="neighbours")
 
 
 def probe(**changes: Any) -> DataProbe:
@@ -70,9 +71,12 @@ class TestMisalignedLabels(CauseTestCase):
         yield run(probe(kind="image"))
         yield run(probe(), train=np.full(200, CHANCE))
         yield run(probe(kind="image", evaluations=(EvaluatedExamples(relation=RELATED),)))
+        yield run(probe(relation=BY_LUCK, evaluations=(EvaluatedExamples(relation=RELATED),)), train=np.full(200, CHANCE))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "targets follow from inputs", run(probe(relation=RELATED))
+        yield "a little, in a model that learns them", run(probe(relation=BY_LUCK, evaluations=(EvaluatedExamples(relation=RELATED),)))
+        yield "a little, and no more on validation", run(probe(relation=BY_LUCK), train=np.full(200, CHANCE))
         yield "too hard for simple means, not for the model", run(probe(), accuracy=0.8, validation=0.6)
         yield "too few rows to say", run(probe(relation=Relation(rows=100, score=0.1, chance=0.1, beyond=0.1, majority=0.1)))
         yield "targets that a model makes", run(probe(again=5000, changed=4900))

@@ -52,6 +52,8 @@ CHANGED = 0.3
 """Share of samples that come with another label than before, from which labels are not the samples' own. (Of C classes dealt out anew, 1 - 1/C change.)"""
 FITS = 8.0
 """Spreads beyond chance from which validation's own labels clearly follow from its inputs."""
+LUCK = 0.1
+"""Of what inputs tell of validation's labels: less is luck, or a few labels that are right."""
 RANDOM_LABELS = re.compile(r"=.*\b(?:randint|random_integers|multinomial|bernoulli|rand\w*\s*\(.*\)\s*[<>])")
 """Labels that the script draws at random."""
 
@@ -85,7 +87,7 @@ def misaligned_labels(record: Record, signs: Signs) -> Iterator[Evidence]:
             again=probe.again,
             changed=probe.changed,
         )
-    elif at_chance(relation) and not _made_up(record, probe):
+    elif (at_chance(relation) or _next_to_nothing(probe, relation, signs)) and not _made_up(record, probe):
         yield from _unrelated(record, probe, relation, signs)
 
 
@@ -103,6 +105,12 @@ def _dealt_anew(probe: DataProbe, signs: Signs) -> bool:
         and probe.changed > CHANGED * probe.again
         and signs.has("chance-level", "flat-loss")
     )
+
+
+def _next_to_nothing(probe: DataProbe, relation: Relation, signs: Signs) -> bool:
+    """Labels dealt out at random may fit a little by luck. A model that guesses, beside validation labels that follow from such inputs, tells that it is no more."""
+    told = [e.relation.score - e.relation.chance for e in probe.evaluations if e.relation is not None and e.relation.beyond >= FITS]
+    return bool(told) and signs.has("chance-level") and relation.score - relation.chance < LUCK * max(told)
 
 
 def _made_up(record: Record, probe: DataProbe) -> bool:
