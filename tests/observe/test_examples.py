@@ -188,6 +188,26 @@ def test_a_run_with_its_own_labels(script: WatchScript) -> None:
     assert probe.evaluations[0].relation.rows == 80
 
 
+def test_two_tasks_at_one_line_are_two(script: WatchScript) -> None:
+    """First which of eight, then which of two groups of them: no label of the one is a wrong label of the other."""
+    probe = script("""
+centres = 4 * torch.randn(8, 12)
+which = torch.randint(0, 8, (400,))
+X = centres[which] + torch.randn(400, 12)
+def fit(model, x, y, epochs):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(epochs):
+        for rows in torch.randperm(len(y)).split(40):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x[rows]), y[rows]).backward()
+            optimizer.step()
+fit(nn.Linear(12, 8), X, which, 6)
+fit(nn.Linear(12, 2), X[:300], which[:300] % 2, 3)
+""").facts.data_probe
+    assert (probe.relation.rows, probe.classes, probe.changed) == (400, 8, 0)
+    assert probe.suspects is None or probe.suspects.count < 5
+
+
 def test_classes_that_evaluation_numbers_otherwise(script: WatchScript) -> None:
     (told,) = (e.renamed for e in script(train("Y[320:] = (Y[320:] + 1) % C").replace("400", "500")).facts.data_probe.evaluations)
     assert told.right < 0.1 and told.renamed > 0.9 and set(told.names) == {(0, 1), (1, 2), (2, 3), (3, 0)}

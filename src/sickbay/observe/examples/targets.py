@@ -24,9 +24,11 @@ class Targets:
     kind: str
     values: Array
     """Class numbers, or numbers."""
+    choices: int = 0
+    """Classes that the model chooses from: one line may train several models, each for a task of its own."""
 
     def part(self, rows: slice) -> Targets:
-        return Targets(self.kind, self.values[rows])
+        return Targets(self.kind, self.values[rows], self.choices)
 
 
 def targets_of(call: LossCall) -> Targets | None:
@@ -36,9 +38,9 @@ def targets_of(call: LossCall) -> Targets | None:
         return None
     y = y.detach()
     if call.function in BY_INDEX and not y.is_floating_point() and y.dim() == 1 and x.dim() == 2 and len(x) == len(y):
-        return classes_of(y.cpu().numpy())
+        return classes_of(y.cpu().numpy(), x.shape[1])
     if y.dim() == 2 and y.shape[1] > 1 and y.shape == x.shape and (named := one_hot_classes(y)) is not None:
-        return classes_of(named)
+        return classes_of(named, y.shape[1])
     if y.numel() != y.shape[0] or x.numel() != y.numel():
         return None
     values = y.reshape(-1).float().cpu().numpy().astype(np.float64)
@@ -51,12 +53,12 @@ def targets_of(call: LossCall) -> Targets | None:
     return None
 
 
-def classes_of(named: Array) -> Targets | None:
+def classes_of(named: Array, choices: int = 0) -> Targets | None:
     """Class numbers, unless they are places in the batch, or no class numbers."""
     positions = len(named) >= POSITIONS and bool((named == np.arange(len(named))).all())
     if positions or named.min() < 0 or named.max() >= MOST_CLASSES:
         return None
-    return Targets(CLASSES, named.astype(np.float64))
+    return Targets(CLASSES, named.astype(np.float64), choices)
 
 
 def one_hot_classes(y: torch.Tensor) -> Array | None:

@@ -76,6 +76,8 @@ class ExampleWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.training: dict[Any, Book] = {}
+        self.unclear: set[Any] = set()
+        """Where models and losses are called with targets that are not one for each sample, too."""
         self.evaluations: dict[Any, Book] = {}
         self.door: ForwardCall | None = None
         self.doors = 0
@@ -194,16 +196,16 @@ class ExampleWatch(Observer):
         self.doors, self.several, self.evaluated = 0, False, []
 
     def _train(self, pair: Pair) -> None:
-        key = (pair.place, pair.aim)
+        if pair.targets is None:
+            self.unclear.add((pair.place, pair.aim))
+            return
+        key = (pair.place, pair.aim, pair.targets.choices)
         book = self.training.get(key)
         if book is None:
             if len(self.training) >= MOST_BOOKS:
                 return
             book = self.training[key] = Book()
-            book.place, book.aim = key
-        if pair.targets is None:
-            book.usable = False
-            return
+            book.place, book.aim = pair.place, pair.aim
         size = len(pair.targets.values)
         if tensors := self._inputs(pair.given, size, pair.target):
             book.loader = next(iter(self.given)) if len(self.given) == 1 else None
@@ -264,6 +266,8 @@ class ExampleWatch(Observer):
 
     def finish(self) -> None:
         self._forget()
+        for (place, aim, _), book in self.training.items():
+            book.usable = book.usable and (place, aim) not in self.unclear
         if (fact := studied(self)) is not None:
             self.session.writer.fact("data_probe", fact)
 
