@@ -106,8 +106,6 @@ def mistaken(name: str, count: int, first: int, style: str) -> Iterator[tuple[st
         changed = mistake.change(text)
         if changed is None:
             continue
-        if "net.head" in changed:
-            changed = changed.replace("model = Net()", "net = model = Net()")
         found = diagnosed(changed)
         said = [cause for cause, _ in found["causes"]]
         yield f"{seed} ({like}): {name}: {', '.join(said[:3]) or found['verdict']} {' '.join(found['failed'])}", said[:1] == [mistake.cause]

@@ -29,6 +29,14 @@ def first_of(*changes: Change) -> Change:
     return lambda text: next((new for change in changes if (new := change(text)) is not None), None)
 
 
+def both(one: Change, other: Change) -> Change:
+    def change(text: str) -> str | None:
+        new = one(text)
+        return other(new) if new is not None else None
+
+    return change
+
+
 DIFFERS_BY_MODE = r"BatchNorm|Dropout"
 NEW_MODEL = r"^( *)(model = Net\(\))\n"
 FREEZE = r"\1\2\n\1for p in list(model.parameters())[:-2]:\n\1    p.requires_grad = False\n"
@@ -46,7 +54,10 @@ MISTAKES: Mapping[str, Mistake] = {
     ),
     "the body is cut off": Mistake("detached-graph", replaced(r"h = self\.(body|features)\(x\)", r"h = self.\1(x).detach()", needs=r"self\.body")),
     "only the head is given": Mistake(
-        "optimizer-missing-parameters", replaced(r"Adam\(model\.parameters", "Adam(net.head.parameters", needs=r"self\.head")
+        "optimizer-missing-parameters",
+        both(
+            replaced(r"Adam\(model\.parameters", "Adam(net.head.parameters", needs=r"self\.head"), replaced(r"model = Net\(\)", "net = model = Net()")
+        ),
     ),
     "all but the last layer is frozen": Mistake("frozen-parameters", replaced(NEW_MODEL, FREEZE)),
     "the future is seen": Mistake(
