@@ -534,6 +534,43 @@ def test_a_double_has_nothing_of_the_original() -> None:
     assert not mine & {t.data_ptr() for t in (*double.parameters(), *double.buffers())}
 
 
+def test_large_weights_are_lent_and_not_copied() -> None:
+    model = nn.Sequential(nn.Linear(1024, 1024), nn.Linear(1024, 4))
+    double = Double(model).model
+    assert double[0].weight.data_ptr() == model[0].weight.data_ptr() and double[0].weight is not model[0].weight
+    assert double[1].weight.data_ptr() != model[1].weight.data_ptr()
+    copies = Double(model, lends=False).model
+    assert copies[0].weight.data_ptr() != model[0].weight.data_ptr()
+
+
+WRITES = {
+    "in place": "self.wide.weight.mul_(0.999)",
+    "through data": "self.wide.weight.data.clamp_(-0.01, 0.01)",
+    "renormalised": "self.wide.weight.data.renorm_(2, 0, 0.1)",
+    "an out argument": "torch.mul(self.wide.weight, 0.999, out=self.wide.weight)",
+    "one row": "self.wide.weight[0] = 0.5",
+    "numpy": "self.wide.weight.data.numpy()[0] *= 0.5",
+    "an array of it": "np.asarray(self.wide.weight.detach())[0] *= 0.5",
+    "another tensor in its place": "self.wide.weight.data = self.wide.weight.data * 0.999",
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_weights_that_a_pass_writes_to_are_copied(name: str, script: WatchScript) -> None:
+    made = "self.wide, self.b = nn.Linear(54, 8192), nn.Linear(8192, 16)"
+    passed = f"""
+            with torch.no_grad():
+                {WRITES[name]}
+            h = self.b(torch.relu(self.wide(x.flatten(1))))"""
+    text = "import numpy as np\ntorch.manual_seed(0)\n" + textwrap.dedent(net(made, passed)) + textwrap.dedent(LOOP)
+    watched = script(text, budget=1.0)
+    assert watched.facts.probes.samples_tested
+    plain: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(text, plain)
+    for mine, theirs in zip(watched.names["model"].parameters(), plain["model"].parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
 def hooked() -> nn.Module:
     model = nn.Linear(2, 2)
     model.register_forward_hook(lambda *_: None)

@@ -1,8 +1,8 @@
 """A double of the user's model, for experiments: the same structure and weights, with all state its own.
 
 The user's modules are never run, switched or written to. Every module gets a stand-in of the same class whose attributes are
-copied one by one: weights and buffers as clones, lists and dictionaries as copies, submodules as stand-ins. Whatever the
-forward pass changes (running statistics, counters, caches, a hidden state kept on `self`) it changes in the double.
+copied one by one: weights and buffers as clones (large ones are lent, see lent.py), lists and dictionaries as copies, submodules as
+stand-ins. Whatever the forward pass changes (running statistics, counters, caches, a hidden state kept on `self`) it changes in the double.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
+from sickbay.observe.probes.lent import LARGE, Lent
 from sickbay.observe.probes.outside import Outside
 
 MOST_BYTES = 256 * 2**20
-"""Of weights and buffers; a larger model is not doubled, so that we never are the reason for running out of memory."""
+"""Of weights and buffers that are copied; no more than that, so that we never are the reason for running out of memory."""
 MOST_DEPTH = 4
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size, torch.layout, type, slice, range)
 
@@ -28,10 +29,12 @@ class NoDouble(Exception):
 class Double:
     """The stand-ins of a model and all its parts; `original` leads back."""
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: torch.nn.Module, lends: bool = True) -> None:
         self._made: dict[int, Any] = {}
         self._originals: dict[int, torch.nn.Module] = {}
-        _check(model)
+        self.lent = Lent()
+        self._lends = lends
+        _check(model, LARGE if lends else None)
         self._outside = Outside(model)
         self.model: torch.nn.Module = self._module(model)
 
@@ -76,7 +79,7 @@ class Double:
             return known  # type: ignore[no-any-return]
         if type(tensor).__name__ not in ("Tensor", "Parameter", "Buffer"):
             raise NoDouble(f"it holds a {type(tensor).__name__}")
-        copy = tensor.detach().clone()
+        copy = self.lent.lend(tensor) if self._lends and tensor.nbytes >= LARGE else tensor.detach().clone()
         if isinstance(tensor, torch.nn.Parameter):
             copy = torch.nn.Parameter(copy, requires_grad=False)
         self._made[id(tensor)] = copy
@@ -105,7 +108,7 @@ def _same_kind(value: Any, items: Any) -> Any:
     raise NoDouble(f"it keeps a {type(value).__name__}")
 
 
-def _check(model: torch.nn.Module) -> None:
+def _check(model: torch.nn.Module, lent_from: int | None) -> None:
     """Whatever would make the double run something of the user's, or something that is not Python."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         raise NoDouble("the run is distributed")
@@ -122,7 +125,7 @@ def _check(model: torch.nn.Module) -> None:
     if every._global_forward_hooks or every._global_forward_pre_hooks:
         raise NoDouble("hooks are registered for all modules")
     for tensor in _tensors(model):
-        size += tensor.numel() * tensor.element_size()
+        size += tensor.nbytes if lent_from is None or tensor.nbytes < lent_from else 0
         if tensor.layout != torch.strided or tensor.is_meta:
             raise NoDouble("it holds sparse or empty weights")
     if size > MOST_BYTES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -14,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from sickbay.observe.hooks import LOSSES
 from sickbay.observe.places import USER, key_of, kind_of
 from sickbay.observe.probes.double import Double, NoDouble
+from sickbay.observe.probes.lent import EXITS, Guard, Written
 
 MOST_KEPT = 128 * 2**20
 """Bytes of intermediate results kept while the operation is searched for; beyond it, the place stays unknown."""
@@ -53,6 +55,7 @@ class Rerun:
         self._module = module
         self._base: tuple[torch.Tensor | None] | None = None
         self._steady: bool | None = None
+        self._lends = True
         self.meddles = False
         """The model changes objects that a double shares with it (they are put back)."""
 
@@ -89,11 +92,25 @@ class Rerun:
     def run(self, index: int = -1, other: torch.Tensor | None = None, watch: Watch | None = None) -> torch.Tensor | None:
         """The prediction, with input `index` replaced by `other`: what went into the loss, if that is inside the model."""
         tensors = [(other if other is not None and i == index else t).clone() for i, t in enumerate(self.inputs)]
-        self._rewind()
         mode = watch or Watch()
-        mode.double = double = Double(self._module)  # a new one each time: it may keep a state from pass to pass
+        if self._lends:
+            try:
+                return self._pass(tensors, mode)
+            except Written:
+                if watch is not None:
+                    raise NoDouble("it writes to its weights in some passes only") from None  # the watch has seen half a pass
+                self._lends, mode = False, Watch()
+        return self._pass(tensors, mode)
+
+    def _pass(self, tensors: list[torch.Tensor], mode: Watch) -> torch.Tensor | None:
+        self._rewind()
+        mode.double = double = Double(self._module, self._lends)  # a new one each time: it may keep a state from pass to pass
         try:
-            with torch._C._EnableTorchFunction(), mode:
+            with ExitStack() as stack:
+                stack.enter_context(torch._C._EnableTorchFunction())
+                stack.enter_context(mode)
+                if double.lent:
+                    stack.enter_context(Guard(double.lent))
                 output = _call_the_double(double.model, _fill(self._args, tensors), _fill(self._kwargs, tensors))
         finally:
             self.meddles |= double.put_back()
@@ -150,6 +167,8 @@ class Watch(TorchFunctionMode):
         name = str(getattr(func, "__name__", "")).strip("_")
         if kwargs and isinstance(kwargs.get("generator"), torch.Generator):
             raise NoDouble("it draws from a generator of its own")
+        if name in EXITS:
+            self.double.lent.refuse(iter(args[:1]))
         if name in LOSSES and args and isinstance(args[0], torch.Tensor):
             self.predictions.append(args[0].detach().clone())
         output = func(*args, **(kwargs or {}))
