@@ -119,7 +119,7 @@ class Watched(Contestant):
         put_in_place(session)
         starting.make_current(session)
         self._skip_pause(clock() - (self._paused_at or clock()))
-        session.fire("step_planned")  # opens the trace again if the next step is to be sampled
+        session.tell("step_planned")  # opens the trace again if the next step is to be sampled
 
     def off(self) -> None:
         session = self.session

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from observe.watched import exact, watching
 from sickbay.observe.governor import Governor, Instrument
-from sickbay.observe.observer import MOMENTS
+from sickbay.observe.observer import MOMENTS, Observer
 from sickbay.observe.roster import observers
 from sickbay.observe.session import Session
 from sickbay.record.reader import read_record
@@ -137,20 +137,20 @@ def test_those_after_a_failed_one_still_hear_of_the_moment(tmp_path: Path) -> No
     session = Session(tmp_path / "run.sickbay", exact())
     heard: list[str] = []
 
-    class Good:
+    class Good(Observer):
         name, sees = "good", "good"
 
         def step_closed(self, _: int) -> None:
             heard.append("good")
 
-    class Bad:
+    class Bad(Observer):
         name, sees = "bad", "bad"
 
         def step_closed(self, _: int) -> None:
             raise ValueError
 
     for kind in (Bad, Good, Bad, Good):
-        session.add(kind())  # type: ignore[arg-type]
+        session.add(kind(session))
     session.fire("step_closed", 0)
     assert heard == ["good", "good"]
 

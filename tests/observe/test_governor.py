@@ -14,7 +14,7 @@ def governor() -> Governor:
     """Past its first steps, which are looked at in full."""
     governor = Governor(budget=0.01, detail_steps=4)
     for step in range(4):
-        governor.step_took(STEP, 0.0, asleep=False)
+        governor.step_took(STEP, 0.0, asleep=False, deaf=False)
         assert governor.parts_due(step, False) == PARTS
         governor.looked(step, PARTS, 2 * DEAR * STEP)
     return governor
@@ -31,17 +31,17 @@ def _looks(governor: Governor, steps: range, cost: float) -> list[tuple[int, tup
 
 def test_a_dear_look_is_spread_over_steps_that_follow_each_other(governor: Governor) -> None:
     governor.frame.next_step = 100
-    seen = _looks(governor, range(100, 105), 2 * DEAR * STEP)
-    assert seen == [(100, ("inputs",)), (101, ("forward",)), (102, ("update",))]
+    seen = _looks(governor, range(100, 106), 2 * DEAR * STEP)
+    assert seen == [(100, ("calls",)), (101, ("inputs",)), (102, ("forward",)), (103, ("update",))]
 
 
 def test_a_spread_look_counts_and_costs_as_one(governor: Governor) -> None:
     runs, spent = governor.frame.runs, governor.frame.spent
     governor.frame.next_step = 100
-    _looks(governor, range(100, 103), 2 * DEAR * STEP)
+    _looks(governor, range(100, 104), 2 * DEAR * STEP)
     assert governor.frame.runs == runs + 1
     assert governor.frame.spent - spent == pytest.approx(2 * DEAR * STEP)
-    assert governor.frame.next_step > 103
+    assert governor.frame.next_step > 104
 
 
 def test_a_cheap_look_is_taken_whole(governor: Governor) -> None:

@@ -223,7 +223,7 @@ def test_rows_are_bounded() -> None:
 def test_appointments_are_not_slept_through() -> None:
     governor = Governor(0.01)
     for _ in range(50):
-        governor.step_took(1e-4, 1e-4, False)
+        governor.step_took(1e-4, 1e-4, False, False)
     governor._awake_next = governor.frame.next_step = governor.norm.next_step = 10**9
     assert governor.may_sleep(5120)
     assert governor.sleeps_until(5000) == 10**9

@@ -88,6 +88,7 @@ class ActivationWatch(Observer):
 
     name = "activations"
     sees = "activations by layer"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

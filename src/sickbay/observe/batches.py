@@ -67,6 +67,7 @@ class BatchWatch(Observer):
 
     name = "batches"
     sees = "batches: loaders, order, scale and non-finite values in the data"
+    takes = ("inputs",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

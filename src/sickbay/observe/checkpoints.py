@@ -215,9 +215,7 @@ def _weights(content: Mapping[Any, Any], depth: int = 3) -> Iterator[torch.Tenso
 
 def _wake(session: Session) -> None:
     """The next backward pass has to be heard: after one more update nothing can be recognised."""
-    if session.asleep:
-        session.asleep = False
-        session.fire("woke")
+    session.wake_up()
 
 
 def _watch(session: Session, watch: CheckpointWatch) -> None:

@@ -69,6 +69,7 @@ class ClippingWatch(Observer):
 
     name = "clipping"
     sees = "gradient clipping"
+    takes = ("update",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -125,7 +126,7 @@ class ClippingWatch(Observer):
                 entry.empty += self.session.sampled and value == 0.0
             else:
                 self.session.later(entry.series, norm)
-        if self.session.asleep:
+        if not self.awake:
             return
         if self.session.since_step:
             self.waiting.append(entry)

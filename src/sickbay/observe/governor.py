@@ -19,8 +19,8 @@ LANDMARKS = 4096
 """Steps 8, 16, 32... up to here are sampled too: eleven looks that let a short run be judged, at a cost that does not grow."""
 BURST = 20
 """A step may be sampled out of turn (the loss jumped) at most once in this many steps."""
-PARTS = ("inputs", "forward", "update")
-"""A close look at training: at the rows of its batches; at activations, predictions and structure; at gradients and weights."""
+PARTS = ("calls", "inputs", "forward", "update")
+"""A close look at training: at what is called in which order; at the rows of its batches; at activations, predictions and structure; at gradients and weights."""
 DEAR = 0.05
 """Of a step: a look that costs more than that takes each part on a step of its own, one after the other, so that no step is held up by all of them.
 The looks that short runs and sudden changes are judged by (the first steps, landmarks, a jump of the loss) are always taken whole."""
@@ -89,17 +89,17 @@ class Governor:
         self._look_seconds = 0.0
         """...and what its other parts cost."""
 
-    def step_took(self, seconds: float, fixed: float, asleep: bool) -> None:
-        """A step's own time, and what our every-step work cost in it."""
+    def step_took(self, seconds: float, fixed: float, asleep: bool, deaf: bool) -> None:
+        """A step's own time, and what our every-step work cost in it: on one that is watched, or not. (One that is slept through but for a part of a look is neither.)"""
         self._steps += 1
         weight = max(1 / self._steps, SMOOTHING)
         # A pause between epochs is not a step: ignore outliers once a pace is known.
         if self._steps > 8:
             seconds = min(seconds, 4 * self.step_seconds)
         self.step_seconds += weight * (seconds - self.step_seconds)
-        if asleep:
+        if deaf:
             self.asleep_seconds += SMOOTHING * (fixed - self.asleep_seconds)
-        else:
+        elif not asleep:
             self.fixed_seconds += weight * (min(fixed, seconds) - self.fixed_seconds)
 
     def parts_due(self, step: int, in_full: bool) -> tuple[str, ...]:

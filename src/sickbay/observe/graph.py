@@ -38,6 +38,7 @@ class GraphWatch(Observer):
 
     name = "graph"
     sees = "the structure of the loss (operations, reachability and their lines)"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -163,6 +164,7 @@ class GraphWatch(Observer):
                 for read in readers():
                     read(reading)
                 site.reads += 1
+                self.session.until_backward += [c for c in self.calls if c.input.nbytes > HELD_BYTES]
                 self.calls = [c for c in self.calls if c.input.nbytes <= HELD_BYTES]
                 took = self.session.clock() - started
                 self.session.sample_seconds += took

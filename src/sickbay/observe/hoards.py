@@ -79,7 +79,7 @@ class HoardWatch(Observer):
 
     def step_closed(self, step: int) -> None:
         session = self.session
-        if not session.at_update or (size := resident_bytes()) is None:
+        if not session.at_calls or (size := resident_bytes()) is None:
             return
         session.pulse["memory/rss"] = size
         if step < SETTLED:

@@ -73,6 +73,7 @@ class LayerWatch(Observer):
 
     name = "layers"
     sees = "gradients, weights and updates by layer"
+    takes = ("update",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -56,6 +56,7 @@ class LoopWatch(Observer):
 
     name = "loops"
     sees = "loops of very many small operations"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

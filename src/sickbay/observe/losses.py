@@ -32,6 +32,7 @@ class LossWatch(Observer):
 
     name = "loss"
     sees = "loss values and evaluation passes"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -146,7 +146,7 @@ class Nap:
         own = sum(row[4] for row in rows) + len(rows) * WRAPPERS_SECONDS
         session.training_seconds += took
         session.own_seconds += own
-        session.governor.step_took(took / len(rows), own / len(rows), True)
+        session.governor.step_took(took / len(rows), own / len(rows), True, True)
         session.fire("napped", self.usual.optimizer, len(rows))
 
 

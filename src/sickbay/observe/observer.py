@@ -19,7 +19,8 @@
     now and then, and at the end                     settle (arithmetic that waited), report (write facts), finish
 
 On very short steps most of this is left out most of the time: such a step is `asleep`, and only `loss_known`, `norm_due` (now and then), `gradients_broken`, `stepped`
-and what happens outside training steps is heard; `woke` is the first moment after it. Of a stretch of such steps on which nothing unusual happens (see nap.py) even these
+and what happens outside training steps is heard; `woke` is the first moment after it. Where one part of a close look is due on such a step, the observers that take
+that part hear all of it. Of a stretch of such steps on which nothing unusual happens (see nap.py) even these
 are not heard, only `napped` after it.
 
 Observers never change anything of the user's: they work on detached tensors, their own torch calls are not observed, their time is counted, and an exception switches that one observer off and is told in the report.
@@ -101,9 +102,16 @@ class Observer:
     name = "observer"
     sees = "something"
     """What is not seen when this observer fails: becomes a limit in the report."""
+    takes: tuple[str, ...] = ()
+    """Parts of a close look (see governor.py) that it takes a share in. On a step that is slept through but for such a part, it alone hears what happens."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
+
+    @property
+    def awake(self) -> bool:
+        """It hears all of this step."""
+        return not self.session.asleep or any(part in self.takes for part in self.session.looking)
 
 
 @dataclass(slots=True)

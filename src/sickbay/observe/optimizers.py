@@ -184,7 +184,7 @@ class OptimizerWatch(Observer):
         for site in self.sites:
             site.optimizers.add(entry.index)
         self.sites.clear()
-        if self.session.at_update:
+        if self.session.at_calls:
             self.session.registry.claim(entry, optimizer)
             entry.groups = [_group(g) for g in optimizer.param_groups[:16]]
 

@@ -58,6 +58,7 @@ class PhaseWatch(Observer):
 
     name = "phases"
     sees = "whether training goes over to other samples"
+    takes = ("inputs",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -30,6 +30,7 @@ class PrecisionWatch(Observer):
 
     name = "precision"
     sees = "half precision and loss scaling"
+    takes = ("update",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -93,7 +94,7 @@ class PrecisionWatch(Observer):
                 self.beside_at = site.place
 
     def clipped(self, kind: str, limit: Any, norm: Any, key: Any) -> None:
-        if self.scaled_backward and not self.unscaled_since and not self.session.asleep:
+        if self.scaled_backward and not self.unscaled_since and self.awake:
             self.clips_scaled += 1
             if self.clip_at is None and key is not None:
                 self.clip_at = place_of(*key)

@@ -45,6 +45,7 @@ class RangeWatch(Observer):
 
     name = "ranges"
     sees = "the first operation that gave NaN or infinity"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -156,6 +156,7 @@ class SampleWatch(Observer):
 
     name = "samples"
     sees = "whether evaluation meets training's own samples, or samples on another scale"
+    takes = ("inputs",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

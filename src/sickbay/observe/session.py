@@ -55,6 +55,8 @@ YOUNG = 64
 """In the first steps nothing waits longer than the record's own buffers."""
 
 _unseen = torch._C.DisableTorchFunction
+Listeners = dict[str, list[tuple[Observer, Callable[..., None]]]]
+"""By moment, in the order in which they are told."""
 
 
 class Session:
@@ -74,7 +76,9 @@ class Session:
         self.thorough = True
         """What changes slowly or is dear (histograms, what batches usually hold) is taken too: on every fourth sampled step."""
         self.asleep = False
-        """This step is only counted: see `Governor.may_sleep`."""
+        """This step is only counted (see `Governor.may_sleep`), but for what a part of a close look needs,"""
+        self.deaf = False
+        """...and not even that."""
         self.nap: Nap | None = None
         """...and even that is done in passing."""
         self.may_nap = True
@@ -128,6 +132,9 @@ class Session:
         """Whether the newest loss is finite; None while its value is on its way from a device."""
         self.door: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]] | None = None
         """The first call of a module on a step that is asleep; let go when the step ends."""
+        self.until_backward: list[Any] = []
+        """What holds large tensors that the script itself has let go of. They go at the last moment, when nothing of ours comes between: what backward
+        takes next finds their room whole."""
         self.on_incident: Callable[[str], None] | None = None
         self.closely = range(0)
         """Steps that are measured in full whatever it costs: a replay sets them."""
@@ -150,7 +157,10 @@ class Session:
         self.registry = Registry()
         self.patches = Patches()
         self.observers: list[Observer] = []
-        self._listeners: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
+        self._listeners: Listeners = {}
+        self._attentive: Listeners = {}
+        """Those who hear what is kept from the others on this step: all, or on one that is slept through those who take the part of a look that is due."""
+        self._by_part: dict[str, Listeners] = {}
         self.clock = time.perf_counter
         self.step_started: float | None = None
         self._closing_took = 0.0
@@ -170,6 +180,11 @@ class Session:
     def sampled(self) -> bool:
         """This step is looked at closely, at least in part."""
         return bool(self.looking)
+
+    @property
+    def at_calls(self) -> bool:
+        """...at the order of its calls,"""
+        return "calls" in self.looking
 
     @property
     def at_inputs(self) -> bool:
@@ -213,7 +228,7 @@ class Session:
 
     def before_update(self, optimizer: torch.optim.Optimizer) -> None:
         """The gradients are there, and the weights are still the old ones."""
-        if self.asleep and self.measure_norm and self.nap is None:
+        if self.asleep and self.measure_norm and self.nap is None and not self.at_update:
             self.fire("norm_due", optimizer)
         self.look_at_gradients(optimizer)
 
@@ -239,16 +254,28 @@ class Session:
 
     def add(self, observer: Observer) -> None:
         self.observers.append(observer)
+        tables = [self._listeners, *(self._by_part.setdefault(part, {}) for part in observer.takes)]
         for moment in MOMENTS:
             if (method := getattr(observer, moment, None)) is not None:
-                self._listeners.setdefault(moment, []).append((observer, method))
+                for table in tables:
+                    table.setdefault(moment, []).append((observer, method))
+        self._choose_listeners()
+
+    def _choose_listeners(self) -> None:
+        self._attentive = self._by_part.get(self.looking[0], {}) if self.asleep and self.looking else self._listeners
+
+    def tell(self, moment: str, *args: Any) -> None:
+        """Of what happens on every training step: whoever listens on this one. Not to be asked when all are deaf."""
+        if listeners := self._attentive.get(moment):
+            self._tell(moment, listeners, args)
 
     def fire(self, moment: str, *args: Any) -> None:
         """Tell every observer that this moment has come."""
+        if listeners := self._listeners.get(moment):
+            self._tell(moment, listeners, args)
+
+    def _tell(self, moment: str, listeners: list[tuple[Observer, Callable[..., None]]], args: tuple[Any, ...]) -> None:
         if self.busy or self.off:
-            return
-        listeners = self._listeners.get(moment)
-        if not listeners:
             return
         if self.nap is not None and moment not in THROUGH_NAPS:
             self.nap.end()
@@ -270,7 +297,9 @@ class Session:
     def retire(self, observer: Observer, moment: str, error: BaseException) -> None:
         """An observer failed: training goes on without it, and the report says what was no longer seen."""
         # New lists: the old one may be just being gone through, and none after the failed one must be left out.
-        self._listeners = {m: [entry for entry in listeners if entry[0] is not observer] for m, listeners in self._listeners.items()}
+        self._listeners = _without(observer, self._listeners)
+        self._by_part = {part: _without(observer, table) for part, table in self._by_part.items()}
+        self._choose_listeners()
         self.on_output[:] = [f for f in self.on_output if getattr(f, "__self__", None) is not observer]
         if getattr(self.glance, "__self__", None) is observer:
             self.glance = self.hold = None
@@ -318,13 +347,13 @@ class Session:
             if not self.comparing.entered:
                 self.comparing = None
 
-    def forward_begins(self, call: ForwardCall) -> None:
+    def forward_begins(self, call: ForwardCall, tell: Callable[..., None]) -> None:
         if call.grad and self.since_step and self.steps_by_backward:
             self.close_step()  # of the step before: weights are updated by hand, and this is the next one's forward pass
         if self.trace is not None and self.trace.entered and not self.tracing:
             self.trace.end()  # it could not be left where it fell silent
         self.forwards += 1
-        self.fire("forward_begins", call)
+        tell("forward_begins", call)
 
     def indices_drawn(self, iterator: Any, index: Any) -> None:
         """A loader drew these data set indices; its batches come out in the same order, maybe later."""
@@ -344,8 +373,8 @@ class Session:
         self.site = self.site_of(key)
         self.site.backwards += 1
         self.fire("loss_known", loss, self.site)
-        if not self.asleep:
-            self.fire("backward_begins", loss, self.site)
+        if not self.deaf:
+            self.tell("backward_begins", loss, self.site)
 
     def backward_ended(self) -> None:
         """Without modules and optimizers nothing tells where the next step begins: the step ends with its backward."""
@@ -398,8 +427,8 @@ class Session:
         self.optimizer_steps += 1
         self.stepped_last = weakref.ref(optimizer)
         self.fire("stepped", optimizer)
-        if not self.asleep:
-            self.fire("step_ends", optimizer)
+        if not self.deaf:
+            self.tell("step_ends", optimizer)
         self.close_step()
 
     def close_step(self) -> None:
@@ -409,8 +438,8 @@ class Session:
         started = self.clock()
         times = self.times
         own = times.own  # up to here; what closing itself takes is added at the end
-        if not self.asleep:
-            self.fire("step_closed", self.step)
+        if not self.deaf:
+            self.tell("step_closed", self.step)
         if self.sampled:
             self._settle_in_time()
         begun = self.step_started if self.step_started is not None else started
@@ -437,8 +466,8 @@ class Session:
 
     def _begin_step(self) -> None:
         self.step_started = self.clock()
-        if not self.asleep:
-            self.fire("step_planned")
+        if not self.deaf:
+            self.tell("step_planned")
         elif self.may_nap:
             self.nap = fall_asleep(self)
 
@@ -472,7 +501,7 @@ class Session:
     def _plan(self, took: float) -> None:
         governor = self.governor
         fixed = self.times.own - self.sample_seconds - self.norm_seconds + self._closing_took  # of the step before
-        governor.step_took(took, max(fixed, 0.0), self.asleep)
+        governor.step_took(took, max(fixed, 0.0), self.asleep, self.deaf)
         if self.sampled:
             governor.looked(self.step, self.looking, self.sample_seconds)
         if self.measure_norm:
@@ -488,8 +517,17 @@ class Session:
         self.measure_norm = self.at_update or governor.norm.due(step)
         self.thorough = governor.frame.runs % 4 == 0
         slept = self.asleep
-        self.asleep = not self.sampled and governor.may_sleep(step)
-        if slept and not self.asleep:
+        self.asleep = not self.at_calls and governor.may_sleep(step)
+        self.deaf = self.asleep and not self.looking
+        self._choose_listeners()
+        if slept and not self.deaf:
+            self.tell("woke")
+
+    def wake_up(self) -> None:
+        """The rest of this step has to be heard by all."""
+        if self.asleep:
+            self.asleep = self.deaf = False
+            self._choose_listeners()
             self.fire("woke")
 
     def _write_pulse(self) -> None:
@@ -597,6 +635,10 @@ class Session:
 
     def at_close(self, undo: Callable[[], None]) -> None:
         self._closing.append(undo)
+
+
+def _without(observer: Observer, listeners: Listeners) -> Listeners:
+    return {moment: [entry for entry in told if entry[0] is not observer] for moment, told in listeners.items()}
 
 
 def _line_of(error: BaseException) -> str:

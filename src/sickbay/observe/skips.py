@@ -29,6 +29,7 @@ class SkipWatch(Observer):
 
     name = "skips"
     sees = "training steps that are left out because a value is not finite"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -73,7 +74,7 @@ class SkipWatch(Observer):
 
     def loss_known(self, *_: Any) -> None:
         """On a step that is slept through only losses that are not finite are told of: is this the one, or was it left out?"""
-        if self.session.asleep and self.waiting:
+        if not self.awake and self.waiting:
             if self.session.loss_finite:
                 for key in list(self.waiting):
                     self._left_out(key)

@@ -75,6 +75,7 @@ class SpikeWatch(Observer):
 
     name = "spikes"
     sees = "the batches behind jumps of the loss"
+    takes = ("inputs",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -91,7 +92,7 @@ class SpikeWatch(Observer):
         value, running = session.pulse.get(site.series("loss/train")), site.running
         if value is not None and running is not None and value > JUMPED * running > 0.0:
             self._jumped(site, value, running)
-        elif not session.asleep and ((session.at_inputs and session.thorough) or len(self.references["input"]) < REFERENCES):
+        elif self.awake and ((session.at_inputs and session.thorough) or len(self.references["input"]) < REFERENCES):
             self._usual()
 
     # -- what other batches hold ------------------------------------------------------------------------------------

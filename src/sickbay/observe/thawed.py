@@ -36,7 +36,7 @@ class ThawWatch(Observer):
                 return
             known = self.session.registry.parameters.values()
             self.frozen[entry.index] = [e for e in known if (t := e.ref()) is not None and not t.requires_grad][:MOST_PARAMETERS]
-        if self.frozen[entry.index] and self.session.at_update:
+        if self.frozen[entry.index] and self.session.at_calls:
             self._look(entry)
         self.last[entry.index] = self.session.step
 

@@ -72,6 +72,7 @@ class ExampleWatch(Observer):
 
     name = "examples"
     sees = "whether targets follow from inputs (misaligned or noisy labels, leaking columns)"
+    takes = ("inputs",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

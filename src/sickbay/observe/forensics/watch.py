@@ -46,6 +46,7 @@ class ForensicsWatch(Observer):
 
     name = "forensics"
     sees = "where NaN or infinity came from"
+    takes = ("forward",)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -278,7 +279,7 @@ class ForensicsWatch(Observer):
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """Finite gradients whose update is not: an epsilon that is zero in half precision, a rate that is infinite. Its operation is the optimizer's own."""
         session = self.session
-        guard = self.guards.get(id(optimizer)) if not session.asleep and session.loss_finite is True else None
+        guard = self.guards.get(id(optimizer)) if self.awake and session.loss_finite is True else None
         if guard is not None and session.on_incident is not None and guard.weights_broken():
             session.incident("weight")
 

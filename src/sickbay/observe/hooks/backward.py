@@ -72,14 +72,15 @@ def _backward(session: Session) -> Wrap:
                 return result
             session.backward_from = (frame.f_code, frame.f_lasti)
             session.backward_begins(loss, key_here())
-            if not session.asleep:
+            if not session.deaf:
                 given, retain, create = (args + (None, None, None)[len(args) :])[:3]
-                session.fire("backward_called", loss, session.site, kwargs.get("grad_tensors", given), kwargs.get("retain_graph", retain) or create)
+                session.tell("backward_called", loss, session.site, kwargs.get("grad_tensors", given), kwargs.get("retain_graph", retain) or create)
+            session.until_backward.clear()
             started = clock()
             result = original(tensors, *args, **kwargs)
             session.times.backward += clock() - started
-            if not session.asleep:
-                session.fire("backward_ends", loss)
+            if not session.deaf:
+                session.tell("backward_ends", loss)
             if session.closure_of is not None:
                 session.closure_evaluated()
             elif not session.registry.optimizers:  # weights are updated by hand
@@ -123,8 +124,8 @@ def _grad(session: Session) -> Wrap:
                 inside = False
             if trains:
                 session.times.backward += clock() - started
-                if not session.asleep:
-                    session.fire("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
+                if not session.deaf:
+                    session.tell("gradients_given", inputs if isinstance(inputs, (list, tuple)) else (inputs,), gradients)
                 if not session.registry.optimizers:  # one that there is will be asked before it steps
                     session.look_at_gradients(
                         None, dict(zip(map(id, inputs if isinstance(inputs, (list, tuple)) else (inputs,)), gradients, strict=True))

@@ -28,7 +28,7 @@ def around_clip(session: Session, name: str) -> Callable[[Callable[..., Any]], C
                 tensors: list[Any] | None = None
                 if session.sampled:
                     args, kwargs, tensors = _laid_open(args, kwargs)
-                    session.fire("clip_begins", name, limit, tensors, key_here())
+                    session.tell("clip_begins", name, limit, tensors, key_here())
                 norm = original(*args, **kwargs)
             finally:
                 depth = 0

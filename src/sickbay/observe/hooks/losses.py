@@ -56,13 +56,16 @@ def hook_losses(session: Session, patches: Patches) -> None:
                     output = original(*args, **kwargs)
                 finally:
                     depth = 0
+                tell = session.fire
                 if (
                     session.asleep and session.train_mode and is_grad_enabled() and _trains(output) and not is_broken(output)
                 ):  # one that is broken the script may leave out, and nobody would know
-                    return output
+                    if session.deaf:
+                        return output
+                    tell = session.tell
                 with torch._C.DisableTorchFunction():  # a function mode of the user's does not see us ask
                     call = _loss_call(name, args, kwargs, output)
-                session.fire("loss_called", call)
+                tell("loss_called", call)
                 return output
 
             return loss_function

@@ -43,21 +43,24 @@ def hook_modules(session: Session, patches: Patches) -> None:
                     return original(self, *args, **kwargs)
                 finally:
                     stack.pop()
+            tell = session.fire
             if session.asleep and self.training and is_grad_enabled():
                 if session.comparing is not None:
                     session.stop_comparing()
                 if session.door is None:
                     session.door = (self, args, kwargs)
-                return original(self, *args, **kwargs)
+                if session.deaf:
+                    return original(self, *args, **kwargs)
+                tell = session.tell
             if isinstance(self, criteria) or not session.mine() or isinstance(self, torch.jit.ScriptModule) or inside_transform():
                 return original(self, *args, **kwargs)
-            return outermost(original, self, args, kwargs)
+            return outermost(original, self, args, kwargs, tell)
 
         return __call__
 
-    def outermost(original: Callable[..., Any], module: torch.nn.Module, args: Any, kwargs: Any) -> Any:
+    def outermost(original: Callable[..., Any], module: torch.nn.Module, args: Any, kwargs: Any, tell: Callable[..., None]) -> Any:
         call = ForwardCall(module, args, kwargs, torch.is_grad_enabled(), key_here(3))
-        session.forward_begins(call)
+        session.forward_begins(call, tell)
         stack.append(module)
         stack.thread = threading.get_ident()
         started = clock()
@@ -73,7 +76,7 @@ def hook_modules(session: Session, patches: Patches) -> None:
         call.seconds = clock() - started - (session.times.own - own)
         if call.grad:
             session.times.forward += call.seconds
-        session.fire("forward_ends", call, output)
+        tell("forward_ends", call, output)
         return output
 
     patches.wrap(torch.nn.Module, "__call__", around_call)

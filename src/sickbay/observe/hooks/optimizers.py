@@ -34,8 +34,8 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
         if closure:
             before_closure[id(optimizer)] = session.backwards
             closure = optimizer not in idle
-        if not session.asleep:
-            session.fire("step_begins", optimizer, key_here(), closure)
+        if not session.deaf:
+            session.tell("step_begins", optimizer, key_here(), closure)
         session.closure_of, session.evaluations = optimizer if closure else None, 0
         if not closure:  # with one, gradients are still to come
             session.before_update(optimizer)
@@ -70,8 +70,8 @@ def hook_optimizers(session: Session, patches: Patches) -> None:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             if session.comparing is not None:
                 session.stop_comparing()
-            if not session.asleep:
-                session.fire("zeroed", self, key_here())
+            if not session.deaf:
+                session.tell("zeroed", self, key_here())
             return original(self, *args, **kwargs)
 
         return zero_grad

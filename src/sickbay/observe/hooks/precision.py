@@ -29,8 +29,8 @@ def hook_precision(session: Session, patches: Patches) -> None:
     def around_named(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def around(original: Callable[..., Any]) -> Callable[..., Any]:
             def call(*args: Any, **kwargs: Any) -> Any:
-                if not is_compiling() and not session.asleep:
-                    session.fire("called", kind, key_here(), args[0] if args else None)
+                if not is_compiling() and not session.deaf:
+                    session.tell("called", kind, key_here(), args[0] if args else None)
                 return original(*args, **kwargs)
 
             return call

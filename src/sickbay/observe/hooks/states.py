@@ -44,8 +44,8 @@ def hook_states(session: Session, patches: Patches) -> None:
 
     def around_zero(original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            if not session.asleep:
-                session.fire("zeroed", self, key_here())
+            if not session.deaf:
+                session.tell("zeroed", self, key_here())
             return original(self, *args, **kwargs)
 
         return zero_grad
