@@ -26,7 +26,8 @@ def step():
 
 @pytest.fixture(autouse=True)
 def growing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process says that it grows, each time it is asked."""
+    """The process says that it grows, each time it is asked; and it is asked at every look, however short these steps are."""
+    monkeypatch.setattr(hoards, "OFTEN", 0.0)
     sizes = iter(range(0, 10**15, 2 * hoards.GROWN // 3))
     monkeypatch.setattr(hoards, "resident_bytes", lambda: next(sizes))
 
@@ -40,6 +41,12 @@ def test_a_list_that_takes_every_batch(tmp_path: Any) -> None:
     assert hoard.name == "kept"
     assert hoard.last > hoard.first
     assert hoard.bytes_each == pytest.approx(256 * 64 * 4)
+
+
+def test_short_steps_are_not_each_asked_for_the_size_of_the_process(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hoards, "OFTEN", 3600.0)
+    asked = watch_script(START + "for _ in range(40):\n    step()\n", tmp_path, exact()).record.series("memory/rss").steps
+    assert list(asked) == list(range(hoards.SETTLED))
 
 
 def test_an_attribute_of_an_object_that_nobody_near_holds(tmp_path: Any) -> None:

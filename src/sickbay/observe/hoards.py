@@ -32,6 +32,8 @@ AGAIN = 2
 MOST_LOOKS = 12
 SETTLED = 4
 """The first steps fill optimizers' states and allocators' caches: growth is counted from here."""
+OFTEN = 0.05
+"""Seconds between two questions for the size of the process: each takes some hundredths of a millisecond of a step, and what leaks takes longer to be worth a word."""
 FEWEST, FEWEST_NUMBERS = 8, 4096
 """Entries of a container that is looked at; plain numbers and texts weigh next to nothing."""
 LARGE = 2**20
@@ -73,13 +75,17 @@ class HoardWatch(Observer):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.base: int | None = None
+        self.asked_at = 0.0
         self.looks = 0
         self.looked_at = 0
         self.seen: dict[Any, Seen] = {}
 
     def step_closed(self, step: int) -> None:
         session = self.session
-        if not session.at_calls or (size := resident_bytes()) is None:
+        if not session.at_calls or (step >= SETTLED and session.clock() < self.asked_at + OFTEN):
+            return
+        self.asked_at = session.clock()
+        if (size := resident_bytes()) is None:
             return
         session.pulse["memory/rss"] = size
         if step < SETTLED:

@@ -218,7 +218,7 @@ class SampleWatch(Observer):
         x, columns = rows.x, rows.columns
         book.train.append(rows.keys)
         book.rows += len(columns)
-        if not book.features.full and columns.dtype.kind in "fiu":
+        if not book.features.full and columns.dtype.kind in "fiu" and (self.session.thorough or not self.session.asleep):
             book.features.add(columns)
             book.features.add_rows(x)
             book.whole_numbers = book.whole_numbers and bool((columns == np.round(columns)).all())
