@@ -142,13 +142,14 @@ class TestRetainedGraph(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield keeps(alive=98, oldest=99)
         yield keeps(KEEPING, alive=40, oldest=40)
+        yield keeps(alive=10, oldest=10)  # the sum of a short epoch
         yield keeps(retain=100, graph_first=30, graph_last=900, graph_counts=20, graph_growths=19)
         yield keeps(crash=Crash(kind="RuntimeError", message="Trying to backward through the graph a second time (or directly access...)"))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "nothing kept", keeps()
         yield "the newest few", keeps(alive=3, oldest=3)
-        yield "a short list, emptied each epoch", keeps(alive=10, oldest=10)
+        yield "a short list, emptied each epoch", keeps(KEEPING, alive=10, oldest=10)
         yield "the best hundred of a long run", keeps(alive=100, marked=5000)
         yield "retained within the step", keeps(retain=100, graph_first=30, graph_last=30, graph_counts=20)
         yield "graphs of varying length", keeps(retain=100, graph_first=30, graph_last=70, graph_counts=20, graph_growths=8)

@@ -49,6 +49,8 @@ ALIVE = 20
 """Graphs of earlier steps alive at once. A loop that is not leaking has one or two; short lists that are emptied soon have a few more."""
 SHARE = 0.05
 """...and no fewer than this share of those that were marked, so that a list of the best few of a long run does not count."""
+FEW = 8
+"""...where the script's text shows that they are added up (`total += loss`): an epoch of a dozen batches lets go of its sum when it ends. (A list of the newest few is none.)"""
 GROWTHS = 3
 GROWN = 2.0
 RETAINS = 0.5
@@ -78,8 +80,7 @@ def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
                 alive=k.alive,
                 oldest=k.oldest,
             )
-        elif _accumulates(k):
-            keeper = _keeper(record, loss)
+        elif k.called_at is None and _accumulates(k, FEW if _added_up(keeper := _keeper(record, loss)) else ALIVE):
             place = keeper[1] if keeper is not None else (loss.backward_at if loss is not None else None)
             yield proof(
                 f"the graphs of {k.alive:,} of {k.marked:,} losses were alive at once, the oldest {times(k.oldest, 'step')} old: "
@@ -100,8 +101,8 @@ def retained_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
     yield from _crashed(record)
 
 
-def _accumulates(k: Kept) -> bool:
-    return k.alive >= ALIVE and k.alive >= SHARE * k.marked
+def _accumulates(k: Kept, at_once: int = ALIVE) -> bool:
+    return k.alive >= at_once and k.alive >= SHARE * k.marked
 
 
 def _grows(k: Kept) -> bool:
@@ -162,6 +163,14 @@ def _keeper(record: Record, loss: Loss | None) -> tuple[Source, Place, ast.expr]
     if (found := _kept_in(source, around, names)) is not None:
         return found
     return _kept_result(record, around.name) if isinstance(around, Function) and _gives_back(around, names) else None
+
+
+def _added_up(keeper: tuple[Source, Place, ast.expr] | None) -> bool:
+    """Whether that line adds it to a sum, not to a container."""
+    statement = statement_at(keeper[0], keeper[1]) if keeper is not None else None
+    return isinstance(statement, ast.AugAssign) or (
+        isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Name, ast.Attribute, ast.Tuple))
+    )
 
 
 def _kept_value(record: Record, called_at: Place) -> tuple[Source, Place, ast.expr] | None:
@@ -262,8 +271,8 @@ def _detaches(value: ast.expr) -> bool:
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     for k in record.facts.kept:
-        if _accumulates(k):
-            keeper = _kept_value(record, k.called_at) if k.called_at is not None else _keeper(record, _loss(record, k))
+        keeper = _kept_value(record, k.called_at) if k.called_at is not None else _keeper(record, _loss(record, k))
+        if _accumulates(k, FEW if k.called_at is None and _added_up(keeper) else ALIVE):
             diff = ""
             if keeper is not None:
                 source, place, kept = keeper
