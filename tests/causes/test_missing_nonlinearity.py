@@ -43,11 +43,13 @@ class TestMissingNonlinearity(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(link("a"), link("b", "a"), link("c", "b"))
         yield run(link("a"), link("b", "a"), losses=falling(1.0, 0.5, STEPS))
+        yield run(link("a"), link("b", "a", affine=True), link("c", "~", affine=True))  # c is given a + b(a)
         feed_forward = [link("q"), link("up", "~", outputs=128), link("down", "up", 128), link("up2", "~", outputs=128), link("down2", "up2", 128)]
         yield run(*feed_forward)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "activations between all", run(link("a", **BENT), link("b", "~", **BENT), link("c", "~"))
+        yield "a residual block that bends", run(link("a"), link("b", "a", **BENT), link("c", "~"))
         yield "one pair in a net with activations", run(link("a", **BENT), link("b", "~", **BENT), link("c", "~"), link("d", "c"))
         yield "two heads on one linear layer", run(link("a", **BENT), link("b", "~"), link("mu", "b"), link("sigma", "b"))
         yield "a bottleneck: low rank, LoRA, an autoencoder's code", run(link("a", outputs=4), link("b", "a", 4))

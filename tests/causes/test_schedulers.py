@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added, at, loop_facts, removed
-from sickbay.facts import Crash, Evaluation, Run, Scheduler, StateLoad
+from sickbay.facts import Crash, Evaluation, EvaluationData, Run, Scheduler, StateLoad
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
@@ -77,6 +77,7 @@ class TestSchedulerMisuse(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield run(DECAYING, settings=STEPLR)
         yield run(DECAYING, epochs=0, evaluations=[Evaluation(index=0, passes=12)], settings=STEPLR)
+        yield with_facts(run(DECAYING, epochs=0, settings=STEPLR), evaluation_data=(EvaluationData(passes=12),))
         yield run(cosine(12), kind="CosineAnnealingLR", settings={"T_max": 12.0, "eta_min": 0.0})
         yield run(0.004, PER_EPOCH, kind="OneCycleLR", settings={"total_steps": 240.0, "base_lr": 0.1}, **ONCE)
         yield run(0.1, NEVER, steps=0, stepped_gaps=0, settings=STEPLR)
@@ -242,3 +243,9 @@ def test_weights_that_are_set_back_to_the_best_are_no_new_beginning() -> None:
 
 def test_a_schedule_over_all_folds_is_long_enough() -> None:
     assert_silent(in_folds(np.tile(ONE_FOLD, 3), 0.1 * (1 - STEPS / 240)), "scheduler-misuse")
+
+
+def test_a_rate_that_is_gone_altogether_needs_no_epochs() -> None:
+    """Nothing tells how long an epoch is, and the loss is low."""
+    assert_suspects(run(0.1 * 0.5 ** (STEPS // 5), epochs=0, settings=STEPLR), "scheduler-misuse", "likely")
+    assert_silent(run(0.1 * 0.5 ** (STEPS // 12), epochs=0, settings=STEPLR), "scheduler-misuse")

@@ -99,6 +99,20 @@ def test_a_residual_stream_is_not_a_chain(script: WatchScript) -> None:
     assert found["d.weight"] == ()
 
 
+@pytest.mark.parametrize(
+    ("forward", "straight"),
+    [
+        ("h = self.a(x); h = h + self.b(h); return self.d(h)", True),
+        ("h = x + self.b(self.a(x)); return self.d(0.5 * h - x)", True),
+        ("h = self.a(x); h = h + self.c(torch.relu(self.b(h))); return self.d(h)", False),
+        ("return self.d(x * self.b(x))", False),
+        ("return self.d(self.a(torch.sin(x)))", False),
+    ],
+)
+def test_sums_of_straight_blocks_are_straight(script: WatchScript, forward: str, straight: bool) -> None:
+    assert maps(script, own(forward))["d.weight"].affine == straight
+
+
 def test_attention_is_not_a_chain(script: WatchScript) -> None:
     found = follows(
         script, own("q, k, v = self.a(x), self.b(x), self.c(x); s = torch.softmax(q @ k.transpose(1, 2), -1); return self.d(s @ v)"), SEQUENCES

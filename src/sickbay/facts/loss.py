@@ -267,6 +267,8 @@ class LinearMap:
     """The weights of earlier maps that its whole input is an affine function of: nothing bends the values in between."""
     after_map: bool = False
     """Its input was made from the output of some earlier map, bent or not."""
+    affine: bool = False
+    """Its whole input is an affine function of the model's inputs, sums around blocks of layers included."""
     followed_by: tuple[str, ...] = ()
     """The first operations on its output that do more than shape, shift or scale it ("relu", "layer_norm", "cross_entropy")."""
 

@@ -15,7 +15,8 @@ weights of the model is of this kind, or most of them, and the loss is not solve
 
 - Two factors of one matrix on purpose: a bottleneck narrower than both sides (low rank, LoRA, the code of an autoencoder).
 - Depthwise and pointwise convolutions, which together make one convolution; an upsampling convolution before another.
-- Queries, keys and values, projections around attention, residual streams: what lies between them is not linear.
+- Queries, keys and values, projections around attention, residual streams: what lies between them is not linear. (Sums around blocks in which nothing
+  bends are: there every layer's input is an affine function of the model's.)
 - A single pair of linear layers in a net with activations elsewhere.
 - Linear models on purpose: the script says so.
 
@@ -76,7 +77,7 @@ def missing_nonlinearity(record: Record, signs: Signs) -> Iterator[Evidence]:
         if not pairs:
             continue
         bare, bent = {first.parameter for first, _ in pairs}, [m for m in maps if set(m.followed_by) & BENDS]
-        whole = not bent and not any(m.after_map and not m.follows for m in maps)
+        whole = not bent and all(m.follows or m.affine for m in maps if m.after_map)
         first, second = pairs[0]
         if whole or (len(bare) >= SEVERAL and len(bare) > len(bent)):
             reach = f"in the whole model, from {maps[0].parameter} to {maps[-1].parameter}, nothing bends the values" if whole else _most(bare, bent)

@@ -59,6 +59,8 @@ from sickbay.signs.losses import judged_losses
 
 DEAD = 0.01
 """Below a hundredth of its highest, the rate of most problems no longer moves anything (warm-ups and decays end between 1/10 and 1/1000)."""
+GONE = 1e-5
+"""Below a hundred-thousandth the updates of most weights (a thousandth of them at best) are lost in single precision: no plan wants that for most of a run."""
 EARLY = 0.4
 ALIVE = 0.8
 """Called once per epoch, the schedule would have lasted for this share of the epochs: so it was written for epochs."""
@@ -105,8 +107,9 @@ def _epochs(record: Record) -> int | None:
     """How often the script went through its data: by its loader, else by how often it evaluated; None if neither tells."""
     if record.facts.run.epochs >= 2:
         return record.facts.run.epochs
-    passes = max([e.passes for e in record.facts.evaluations] + [record.facts.modes.evaluation_passes], default=0)
-    return passes if 2 <= passes <= record.facts.run.steps / 3 else None
+    by_loss = [e.passes for e in record.facts.evaluations] + [record.facts.modes.evaluation_passes]
+    by_rows = [d.passes for d in record.facts.evaluation_data]  # where the loss is not one that we know
+    return next((most for passes in (by_loss, by_rows) if 2 <= (most := max(passes, default=0)) <= record.facts.run.steps / 3), None)
 
 
 # -- what can be wrong ----------------------------------------------------------------------------------------------
@@ -192,15 +195,17 @@ def _too_fast(record: Record, s: Scheduler) -> Iterator[Evidence]:
     text += f": the rate is below a hundredth of {top:.3g} from step {died} on"
     if epochs is not None and s.steps >= 3 * epochs and _lasts(rates, epochs):
         yield proof(f"{text}; once per epoch it would have lasted", s.stepped_at, calls=s.steps, died=float(died or 0))
+    elif _died(rates, GONE) is not None:
+        yield strong(f"{text}, and soon too small to move any weight", s.stepped_at, calls=s.steps, died=float(died or 0))
     elif any(decayed.lr_decayed_too_soon.examine(record, Signs())):
         yield strong(f"{text}, while the loss was still high", s.stepped_at, calls=s.steps, died=float(died or 0))
 
 
-def _died(rates: Series) -> int | None:
-    """The step from which the rate is below a hundredth of its highest for good, if that is early in the run."""
+def _died(rates: Series, below: float = DEAD) -> int | None:
+    """The step from which the rate is below such a part of its highest for good, if that is early in the run."""
     if len(rates) < MINIMUM_STEPS or not np.all(np.isfinite(rates.values)) or np.max(rates.values) <= 0:
         return None
-    alive = np.flatnonzero(rates.values > DEAD * np.max(rates.values))
+    alive = np.flatnonzero(rates.values > below * np.max(rates.values))
     step = int(alive[-1]) + 1
     return int(rates.steps[step]) if step < EARLY * len(rates) else None
 

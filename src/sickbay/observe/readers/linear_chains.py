@@ -41,6 +41,8 @@ class _Value:
     """Made from parameters alone: a transposed or masked weight."""
     maps: frozenset[int] = NONE
     """Its whole content is an affine function of the results of these maps (by node)."""
+    affine: bool = False
+    """...or of the model's inputs, by whatever ways lead there: sums around a block too."""
     behind: int = 0
     """All maps (and recurrent layers) that it was made from, bent or not: a bit set of nodes."""
     frozen: frozenset[int] = NONE
@@ -91,10 +93,10 @@ def _follow(reading: Reading, node: Node, values: list[_Value], uses: dict[int, 
     use = _use(reading, node, values)
     if use is not None:
         uses[node.index] = use
-        value.maps = frozenset({node.index})
+        value.maps, value.affine = frozenset({node.index}), use.data.affine
         value.behind |= 1 << node.index
     else:
-        value.maps = _passed_on(reading, node, values)
+        value.maps, value.affine = _passed_on(reading, node, values), _stays_affine(reading, node, values)
         value.behind |= (1 << node.index) * (node.name in _RECURRENT)
     if leads_to_loss and (use is not None or not value.maps or "norm" in node.name):  # else its result is thrown away
         for m in _union(v.maps for v in made):
@@ -114,6 +116,14 @@ def _passed_on(reading: Reading, node: Node, values: list[_Value]) -> frozenset[
     else:
         passes = node.name in _SCALES and not others and len(data) == 1
     return _union(v.maps for v in data) if passes and data and all(v.maps for v in data) else NONE
+
+
+def _stays_affine(reading: Reading, node: Node, values: list[_Value]) -> bool:
+    """Whether an operation makes nothing but sums of what is an affine function of the model's inputs."""
+    data = [values[i] for i in node.inputs if not values[i].weights_only]
+    given = [t for t in node.sources if t.numel() > 1 and not _is_parameter(reading, t)]
+    sums = node.name in SHAPE_ONLY or node.name in _AFFINE or node.name in _SUMS
+    return all(v.affine for v in data) and (sums or (node.name in _SCALES and len(data) + len(given) == 1))
 
 
 def _is_residual(data: list[_Value]) -> bool:
@@ -144,7 +154,7 @@ def _use(reading: Reading, node: Node, values: list[_Value]) -> _Use | None:
         weight, transposed = (argument, False) if isinstance(argument, torch.Tensor) else _behind(reading, argument, values)
         if weight is not None and weight.dim() >= 2 and _is_parameter(reading, weight):
             maker = node.args[1 if node.name == "addmm" else 1 - position]
-            return _Use(node, weight, position, transposed, values[maker] if maker is not None else _Value())
+            return _Use(node, weight, position, transposed, values[maker] if maker is not None else _Value(affine=True))
     return None
 
 
@@ -181,6 +191,7 @@ def _fact(reading: Reading, name: str, uses: list[_Use], names: dict[int, str]) 
         grouped=node.name.startswith("conv") and "transpose" not in node.name and shape[1] != node.shapes[0][1 - len(shape)],
         follows=tuple(sorted({names[i] for v in later for i in v.maps if i in names})) if straight else (),
         after_map=bool(later),
+        affine=all(u.data.affine for u in uses),
         followed_by=tuple(dict.fromkeys(f for u in uses for f in u.followers))[:MOST_FOLLOWERS],
     )
 
