@@ -317,6 +317,16 @@ def test_data_and_weights_on_any_step(script: WatchScript) -> None:
     assert (found.origin, found.step, found.name, found.updated_at) == ("parameter", LATE, "0.weight", LATE - 1)
 
 
+@pytest.mark.parametrize("detail_steps", [3, 48])
+def test_the_target_of_a_loss_by_hand(script: WatchScript, detail_steps: int) -> None:
+    """No loss function that we know is called: what the loss was worked out from tells, on traced steps too."""
+    body = "t = y.float(); t[3] = float('nan') if off else 0.0\nloss = torch.log(torch.cosh(z[:, 0] - t)).mean()"
+    run = script(program(body), detail_steps=detail_steps)
+    (batch,) = run.facts.nonfinite
+    assert (batch.role, batch.step, batch.variable, batch.loss_nonfinite) == ("target", LATE, "t", True)
+    assert run.at(batch.place, "torch.cosh")
+
+
 def test_infinities_on_purpose_are_none(script: WatchScript) -> None:
     body = """m = torch.rand(16, 3) < 0.3; m[:, 0] = False
 p = F.softmax(z.masked_fill(m, float('-inf')), 1)

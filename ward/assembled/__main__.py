@@ -69,6 +69,7 @@ def diagnosed(text: str) -> dict[str, Any]:
 def _run(folder: Path, text: str) -> dict[str, Any]:
     from sickbay.conclude import diagnose
     from sickbay.observe import starting
+    from sickbay.observe.endings import note_crash
     from sickbay.record.reader import read_record
     from sickbay.settings import Settings
 
@@ -78,8 +79,11 @@ def _run(folder: Path, text: str) -> dict[str, Any]:
     sys.argv = [str(path)]
     record = starting.record_path(folder)
     session = starting.start(record, Settings())
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(FloatingPointError):
-        runpy.run_path(str(path), run_name="__main__")
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except Exception as error:
+            note_crash(session, error)
     failed = [f"{what}: {why}" for what, why in session.limits.items() if "failed" in why]
     session.close()
     told = diagnose(read_record(record))

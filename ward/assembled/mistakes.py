@@ -44,6 +44,8 @@ def lines_after(pattern: str, *lines: str, needs: str = "") -> Change:
 
 DIFFERS_BY_MODE = r"BatchNorm|Dropout"
 SPLIT = r"X, Xv, Y, Yv = X\[:1[0-9]00\]"
+NO_SCHEDULE = r"\A(?![\s\S]*scheduler)"
+NO_RECURRENCE = r"\A(?![\s\S]*nn\.(GRU|LSTM))"
 NEW_MODEL = r"^( *)(model = Net\(\))\n"
 FREEZE = r"\1\2\n\1for p in list(model.parameters())[:-2]:\n\1    p.requires_grad = False\n"
 
@@ -116,7 +118,7 @@ MISTAKES: Mapping[str, Mistake] = {
     "a new optimizer for every epoch": Mistake(
         "optimizer-rebuilt",
         both(
-            replaced(r"^optimizer = (.*)\n", r"optimizer = \1\nNEW = lambda: \1\n", needs=r"Adam\w*\("),
+            replaced(r"^optimizer = (.*)\n", r"optimizer = \1\nNEW = lambda: \1\n", needs=rf"{NO_SCHEDULE}[\s\S]*Adam\w*\("),
             replaced(r"^for epoch in range\(EPOCHS\):\n", "for epoch in range(EPOCHS):\n    optimizer = NEW()\n"),
         ),
     ),
@@ -129,12 +131,15 @@ MISTAKES: Mapping[str, Mistake] = {
         "symmetric-init", replaced(NEW_MODEL, r"\1\2\n\1for p in model.parameters():\n\1    nn.init.constant_(p, 0.02)\n")
     ),
     "weights of thirty times their scale": Mistake(
-        "init-too-large", replaced(NEW_MODEL, r"\1\2\n\1for p in model.parameters():\n\1    p.data.mul_(30 if p.dim() > 1 else 1)\n")
+        "init-too-large",
+        replaced(NEW_MODEL, r"\1\2\n\1for p in model.parameters():\n\1    p.data.mul_(30 if p.dim() > 1 else 1)\n", needs=NO_RECURRENCE),
     ),
     "nothing bends": Mistake(
         "missing-nonlinearity",
         first_of(
-            replaced(r"nn\.(ReLU|GELU|Tanh|LeakyReLU|SiLU)\([0-9.]*\)", "nn.Identity()", everywhere=True, needs=r"self\.body"),
+            replaced(
+                r"nn\.(ReLU|GELU|Tanh|LeakyReLU|SiLU)\([0-9.]*\)", "nn.Identity()", everywhere=True, needs=r"\A(?![\s\S]*LayerNorm)[\s\S]*self\.body"
+            ),
             replaced(r"F\.(relu|gelu|silu|tanh|elu)\((self\.[ab]\(\w\))\)", r"\2", everywhere=True, needs=r"X\[:, 0\] \* X\[:, 1\]"),
         ),
     ),
@@ -142,7 +147,7 @@ MISTAKES: Mapping[str, Mistake] = {
         "unused-parameters", replaced(r"super\(\)\.__init__\(\)\n( +)(self\.a, )", r"super().__init__()\n\1self.extra = nn.Linear(48, 48)\n\1\2")
     ),
     "no unit ever fires": Mistake(
-        "dead-relu", replaced(NEW_MODEL, r"\1\2\n\1nn.init.constant_(model.a.bias, -30.0)\n", needs=r"h = F\.relu\(self\.(a|n)")
+        "dead-relu", replaced(NEW_MODEL, r"\1\2\n\1nn.init.constant_(model.a.bias, -30.0)\n", needs=r"h = F\.relu\(self\.a")
     ),
     # -- data
     "columns of very different scales": Mistake(
@@ -165,10 +170,6 @@ MISTAKES: Mapping[str, Mistake] = {
     "a quarter of the labels is wrong": Mistake(
         "label-noise",
         lines_after(SPLIT, "wrong = torch.rand(len(Y)) < 0.25; Y[wrong] = torch.randint(0, 10, (int(wrong.sum()),))", needs="load_digits"),
-    ),
-    "the same rows again and again": Mistake(
-        "repeated-batches",
-        replaced(r"^    for _ in range\(len\(X\) // 64\):\n        rows = (.*)\n", r"    rows = \1\n    for _ in range(len(X) // 64):\n"),
     ),
     "a target that is none": Mistake(
         "nonfinite-target", lines_after(SPLIT, "Y[417] = float('nan')", needs=r"Y = X\[:, 0\] \* X\[:, 1\]|t\.sin|series")

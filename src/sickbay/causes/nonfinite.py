@@ -39,9 +39,10 @@ def tell(record: Record, batch: NonfiniteBatch) -> Iterator[Evidence]:
     """The ledger's lines about that batch."""
     made = origin(record, batch)
     word = WORDS.get(batch.kind, batch.kind)
+    counted = f" in {batch.count:,} of {batch.total:,} values" if batch.total else ""  # the values themselves are not always seen
     name = f"`{batch.variable}`" if batch.variable else ("the batch" if batch.role == "input" else "the target")
     yield proof(
-        f"{name} holds {word} in {batch.count:,} of {batch.total:,} values at step {batch.step}{located(batch.place, ', where it is used at')}"
+        f"{name} holds {word}{counted} at step {batch.step}{located(batch.place, ', where it is used at')}"
         f"{_where(batch)}; the loss of this step is not finite" + (f"; {at(made.place)}: {made.says}" if made is not None else ""),
         made.place if made is not None else batch.place,
         (batch.step, batch.step),

@@ -118,13 +118,16 @@ class ForensicsWatch(Observer):
             return
         largest = details.finite_parameters(self.session)[1]
         fact = site.found["invalid"]["first"] = replace(fact, largest=largest, largest_at_start=self.largest)
-        if fact.origin != "operation":
+        if fact.origin not in ("operation", "data"):
             return
         values = Values(live)
         found = search(live, values)
         wiring, owners = self.wirings[site.index].best(live)
         path = [wiring.operation(owners[i]) if wiring is not None else None for i in found.path]
-        if path[0] is not None and path[0].name == fact.op and details.placed(self.session, path[0]) == fact.place:
+        if fact.origin == "data":  # of a loss that is written by hand nobody else knows what is the target
+            if found.kind == "data" and path[0] is not None:
+                details.data_at_fault(self.session, path[0], path, found.source, fact.step)
+        elif path[0] is not None and path[0].name == fact.op and details.placed(self.session, path[0]) == fact.place:
             fact = details.with_values(fact, self.session, values, found.node, self.batch)
             if found.source is not None and self._cast(found.source):
                 fact = replace(fact, fits_single=True)
