@@ -39,6 +39,7 @@ for step in range(30):
 CLASSES = {
     "picked": "logp = model(x).log_softmax(1); loss = -logp[range(n), y].mean()",
     "picked by a tensor": "logp = model(x).log_softmax(1); loss = -logp[torch.arange(n), y].mean()",
+    "logarithm of what is gathered": "loss = -torch.log(model(x).softmax(1).gather(1, y[:, None]).clamp(min=1e-7)).mean()",
     "gathered": "loss = -model(x).log_softmax(1).gather(1, y[:, None]).mean()",
     "one-hot": "logp = F.log_softmax(model(x), dim=1); loss = -(logp * h).sum(1).mean()",
     "one-hot made here": "loss = -(model(x).log_softmax(1) * F.one_hot(y, C)).sum(1).mean()",
@@ -48,6 +49,10 @@ CLASSES = {
 NUMBERS = {
     "squared": "loss = ((model(x).squeeze(1) - z) ** 2).mean()",
     "rows taken inside": "loss = (model(X[idx]).squeeze(1) - Z[idx]).pow(2).mean()",
+    "log cosh": "loss = torch.log(torch.cosh(model(x)[:, 0] - z)).mean()",
+    "quantile": "e = z - model(x)[:, 0]; loss = torch.max(0.5 * e, -0.5 * e).mean()",
+    "huber": "e = (model(x)[:, 0] - z).abs(); loss = torch.where(e < 1, 0.5 * e ** 2, e - 0.5).mean()",
+    "charbonnier": "loss = torch.sqrt((model(x)[:, 0] - z) ** 2 + 1e-6).mean()",
     "column": "loss = (z[:, None] - model(x)).pow(2).mean()",
     "absolute": "loss = (model(x)[:, 0] - z).abs().mean() + 1e-4 * sum((p ** 2).sum() for g in optimizer.param_groups for p in g['params'])",
 }

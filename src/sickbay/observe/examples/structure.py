@@ -23,7 +23,13 @@ MOVED = SHAPE_ONLY | frozenset("stack cat concat tensor as_tensor from_numpy pin
 """What only moves, casts or gathers data."""
 FIRST = frozenset({"getitem", "index_select", "narrow", "select", "take"})
 """...of which only the first operand is data: the others say which rows."""
-LOSSY = SHAPE_ONLY | frozenset("neg mean sum pow square abs sqrt div true_divide truediv mul multiply add sub rsub nanmean logcosh".split())
+LOSSY = SHAPE_ONLY | frozenset(
+    "neg mean sum pow square abs sqrt div true_divide truediv mul multiply add sub rsub nanmean logcosh "
+    "log log1p log2 exp cosh clamp clamp_min relu softplus sigmoid logsigmoid maximum minimum where lt gt le ge".split()
+)
+"""What a loss may make of the difference (or the picked probability) of each row by itself."""
+OF_TWO = frozenset({"max", "min"})
+"""...if they are given two operands (a quantile loss); of one they choose among the rows."""
 VIEWS = frozenset("view reshape squeeze unsqueeze flatten getitem contiguous ravel float double to long detach".split())
 DIFFERENCE = frozenset({"sub", "rsub"})
 PICKED = frozenset({"getitem", "gather", "take_along_dim"})
@@ -158,20 +164,13 @@ def _rows_again(node: Node, data: torch.Tensor | None, rows: torch.Tensor | None
 
 
 def _plain(reading: Reading, node: Node) -> bool:
-    """From here to the loss there are only means, sums, signs and sizes, and nothing else is multiplied in."""
-    after: dict[int, list[Node]] = {}
-    for other in reading.ancestors:
-        for i in other.inputs:
-            after.setdefault(i, []).append(other)
-    todo, seen = [node.index], {node.index}
-    while todo:
-        for other in after.get(todo.pop(), ()):
-            if other.name not in LOSSY or not _harmless(reading, other, seen):
-                return False
-            if other.index not in seen:
-                seen.add(other.index)
-                todo.append(other.index)
-    return True
+    """From here to the loss there are only means, sums, signs, sizes and functions of each element by itself, and nothing else is multiplied in."""
+    way, steps = {node.index}, []
+    for other in sorted(reading.ancestors, key=lambda n: n.index):
+        if not way.isdisjoint(other.inputs):
+            way.add(other.index)
+            steps.append(other)
+    return all((s.name in LOSSY or (s.name in OF_TWO and len(s.shapes) == 2)) and _harmless(reading, s, way) for s in steps)
 
 
 def _harmless(reading: Reading, node: Node, way: set[int]) -> bool:
