@@ -16,7 +16,9 @@ from sickbay.facts import (
     EvaluationData,
     FeatureScale,
     Filled,
+    Head,
     Loader,
+    Loss,
     NearCopies,
     Randomness,
     Relation,
@@ -212,6 +214,14 @@ def different(train: FeatureScale | None, other: FeatureScale | None, validation
     return run(evaluation(found=0, train=train, evaluation=other, **changes), **curves(validation))
 
 
+def barely_begun(validation: float) -> Record:
+    """Training has lost a sixth of its loss when the run ends."""
+    steps = np.arange(0, 200, 20)
+    series = {"loss/train": np.linspace(2.3, 1.9, 200), "loss/eval": (steps, np.linspace(2.35, validation, len(steps)))}
+    losses = [Loss(index=0, heads=(Head(function="cross_entropy", classes=10, reduction="mean"),))]
+    return run(evaluation(found=0, train=scale(0.0, 1.0), evaluation=scale(3.0, 4.0)), series=series, losses=losses)
+
+
 class TestTrainValMismatch(CauseTestCase):
     cause = "train-val-mismatch"
     certainty = "likely"
@@ -220,11 +230,13 @@ class TestTrainValMismatch(CauseTestCase):
         yield different(scale(0.5, 0.25), scale(127.0, 64.0))
         yield different(scale(0.0, 1.0), scale(250.0, 80.0))
         yield different(scale(0.0, 1.0), scale(3.0, 1.0))
+        yield barely_begun(validation=2.6)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "the same", different(scale(0.0, 1.0), scale(0.05, 1.02))
         yield "augmented", different(scale(0.0, 1.0), scale(0.3, 1.6))
         yield "elsewhere, but validation copes", different(scale(0.0, 1.0), scale(3.0, 1.0), validation=0.1)
+        yield "validation follows, as far as training has come", barely_begun(validation=2.1)
         yield "a handful of samples", different(scale(0.0, 1.0), scale(3.0, 1.0, rows=8))
         yield "another kind of input", different(scale(0.0, 1.0), scale(3.0, 1.0), same_shape=False)
         yield "constant features", different(scale(1.0, 0.0), scale(0.0, 0.0))

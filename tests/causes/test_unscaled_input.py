@@ -50,6 +50,12 @@ def station(end: float = 0.5, first: str = "gru", told: float = 0.98, biggest: f
     )
 
 
+def at_the_rails(at_start: float) -> Record:
+    """It learns something, with its first layer's squashing units all at their rails."""
+    saturated = {"a.tanh": ([0, 100, 200, 299], [at_start, 0.99, 0.99, 0.99])}
+    return make_record(series={"loss/train": falling(1.0, 0.6, 300)}, families={"activation_saturated": saturated}, inputs=[InputScale(**WINE)])
+
+
 class TestUnscaledInput(CauseTestCase):
     cause = "unscaled-input"
     certainty = "likely"
@@ -61,8 +67,10 @@ class TestUnscaledInput(CauseTestCase):
         yield station()
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
         yield inputs(**TWICE)
+        yield at_the_rails(0.99)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "at the rails only later", at_the_rails(0.1)
         yield "small inputs of a model that learns", inputs(falling(2.3, 0.1, 300), **TWICE)
         yield "sparse inputs", inputs(**TWICE | {"maximum": 1.0})
         yield "a regression that gets below the variance of its targets", regression(end=0.1)

@@ -70,6 +70,13 @@ def test_chance_level_of_log_probabilities(raw: bool, chance: bool) -> None:
     assert ("chance-level" in names(record)) == chance
 
 
+def test_chance_level_of_probabilities() -> None:
+    head = Head(function="binary_cross_entropy", input_shape=(64, 1), target_shape=(64, 1))
+    facts = {"losses": [Loss(index=0, heads=(head,))], "labels": LabelOrder(classes=2, histogram=(400, 420))}
+    assert "chance-level" in names(loss(noisy(0.69, 0.01), **facts))
+    assert "chance-level" not in names(loss(falling(0.7, 0.4), **facts))
+
+
 def test_chance_level_knows_unequal_classes() -> None:
     facts = {"losses": [Loss(index=0, heads=(Head(function="cross_entropy", classes=2),))], "labels": LabelOrder(classes=2, histogram=(900, 100))}
     assert "chance-level" in names(loss(noisy(0.325, 0.01), **facts))

@@ -151,7 +151,7 @@ MISTAKES: Mapping[str, Mistake] = {
     ),
     # -- data
     "columns of very different scales": Mistake(
-        "unscaled-input", replaced(rf"^({SPLIT}.*)\n", r"X[:, 4:8] *= 4000.0\n\1\n", needs=r"torch\.randn\(1600, 12")
+        "unscaled-input", replaced(rf"^({SPLIT}.*)\n", r"X[:, 4:8] *= 4000.0\n\1\n", needs=r"\A(?![\s\S]*cosh)[\s\S]*torch\.randn\(1600, 12")
     ),
     "labels in order": Mistake(
         "unshuffled-data",

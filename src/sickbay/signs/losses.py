@@ -98,11 +98,14 @@ def is_cross_entropy(head: Head) -> bool:
     return head.function == "cross_entropy" or (head.function == "nll_loss" and not head.raw)
 
 
+YES_OR_NO = frozenset({"binary_cross_entropy_with_logits", "binary_cross_entropy"})
+
+
 def chance_loss(record: Record, head: Head) -> float | None:
     """The loss of the best constant prediction: entropy of the labels, each counted by its weight (ln C if their shares are not known)."""
     if head.reduction != "mean" or head.label_smoothing:
         return None
-    if head.function == "binary_cross_entropy_with_logits" and head.target_shape and math.prod(head.target_shape) == head.target_shape[0]:
+    if head.function in YES_OR_NO and head.target_shape and math.prod(head.target_shape) == head.target_shape[0]:
         return _yes_or_no(record, head.weights)
     if is_cross_entropy(head) and head.classes and head.classes > 1 and head.target_dtype in ("", "int64", "torch.int64"):
         return _entropy(record, head.classes, head.weights)

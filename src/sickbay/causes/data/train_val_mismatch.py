@@ -51,9 +51,11 @@ from sickbay.script.fixing import mend
 from sickbay.script.prepared import sides
 from sickbay.script.prepared_alike import at_the_door, left_out, numbered, set_up, turned
 from sickbay.signs import Signs
+from sickbay.signs.curves import fell, start
+from sickbay.signs.losses import supervised, training_losses
 
 LAST = 3
-"""Evaluations that say what a model knows in the end."""
+"""Evaluations that say what a model knows in the end, or that it never knew anything."""
 FAR = 1.5
 """Validation loss against training loss, where no sign speaks: clearly worse."""
 LESS, ERRORS = 0.15, 4.0
@@ -148,7 +150,14 @@ def _worse(record: Record) -> bool:
     if len(train) < 20 or len(evaluated) < 1:
         return _less_right(record)
     last = float(np.median(train.values[-max(5, len(train) // 10) :]))
-    return float(np.median(evaluated.values[-3:])) > FAR * last + 1e-3 and last > 0
+    return (float(np.median(evaluated.values[-LAST:])) > FAR * last + 1e-3 and last > 0) or _left_behind(record)
+
+
+def _left_behind(record: Record) -> bool:
+    """Training has only begun to fall, and validation has not moved below where an untrained model is."""
+    evaluated = record.series("loss/eval").values
+    begin = next((start(c).value for c, loss in training_losses(record) if c.name == "loss/train" and supervised(loss) and fell(c)), None)
+    return begin is not None and len(evaluated) >= LAST and float(np.min(evaluated)) > begin > 0
 
 
 def _less_right(record: Record) -> bool:

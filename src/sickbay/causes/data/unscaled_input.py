@@ -39,6 +39,7 @@ import numpy as np
 
 from sickbay.causes.evidence import first_place, located, strong
 from sickbay.causes.examples import falls_short
+from sickbay.causes.initial import solved
 from sickbay.causes.registry import cause
 from sickbay.facts import Head, InputScale
 from sickbay.nouns import Evidence, Fix
@@ -58,6 +59,10 @@ TINY = 0.1
 """The largest input: pixels reach 1 once they are divided, 0.004 once they are divided twice, 0.06 where they only reach 16. Sparse ones are none of these: they reach 1."""
 SLOW = ("flat-loss", "chance-level", "slow-descent")
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
+RAILS = 0.9
+"""Of a layer's outputs, from the first step on: as the sign asks for at the end."""
+SOLVED = 0.1
+"""Of the first loss: then the model copes."""
 MINIMUM_STEPS = 50
 MULTIPLIED = frozenset({
     "linear", "conv1d", "conv2d", "conv3d", "bilinear", "matmul", "mm", "addmm", "bmm", "einsum", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell",
@@ -78,7 +83,7 @@ WORSE, MOSTLY = 1.5, 0.1
     why="The first layer's outputs and gradients follow the scale of the inputs: far above one a usual learning rate throws its weights off, far below one they hardly move.",
     explains={
         "diverging-loss", "flat-loss", "chance-level", "nonfinite-loss", "nonfinite-gradient", "early-plateau", "oscillating-loss", "loss-spikes",
-        "gradient-spike", "update-ratio-high", "dead-units", "saturated-units", "lr-too-high", "dead-relu", "vanishing-gradient",
+        "gradient-spike", "update-ratio-high", "dead-units", "saturated-units", "saturated-activation", "lr-too-high", "dead-relu", "vanishing-gradient",
         "gradient-growth-with-depth", "gradient-decay-with-depth", "slow-descent", "lr-too-low", "activation-growth",
     },
     cure="standardise-input",
@@ -102,7 +107,18 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
 
 def suffering(record: Record, signs: Signs) -> str:
     """What shows that the run does not cope with its inputs; empty if it does."""
-    return next((s.text for s in signs.named(*SYMPTOMS)), "") or _worse_than_a_constant(record) or _worse_than_a_line(record, signs)
+    return (
+        next((s.text for s in signs.named(*SYMPTOMS)), "")
+        or _worse_than_a_constant(record)
+        or _worse_than_a_line(record, signs)
+        or _at_the_rails(record, signs)
+    )
+
+
+def _at_the_rails(record: Record, signs: Signs) -> str:
+    """Squashing units of a layer that such inputs had driven to their rails before the first update, and that stay there."""
+    told = (s.text for s in signs.named("saturated-units") if s.numbers["at_start"] > RAILS)
+    return next(told, "") if not solved(record, SOLVED) else ""
 
 
 def _a_few_samples(record: Record) -> bool:
