@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from causes.scripts import added, at, loop_facts
-from sickbay.facts import Clipping, Crash, FirstInvalid, Fragile, Kept, Loss, NonfiniteBatch, Precision, Rebuilt, Run
+from sickbay.facts import Clipping, Crash, Evaluation, FirstInvalid, Fragile, Kept, Loss, NonfiniteBatch, Precision, Rebuilt, Run
 from sickbay.nouns import Place
-from sickbay.record.reader import Record
+from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_silent, assert_suspects, falling, make_record
 
 MIXED = """\
@@ -242,6 +242,11 @@ class TestOptimizerRebuilt(CauseTestCase):
 def test_one_per_task_or_with_a_new_rate_is_only_possible() -> None:
     assert_suspects(rebuilds(epochs=50, times=4, steps=200.0), "optimizer-rebuilt", "possible")
     assert_suspects(rebuilds(rate_changed=8), "optimizer-rebuilt", "possible")
+
+
+def test_epochs_that_only_evaluations_tell() -> None:
+    evaluated = with_facts(rebuilds(epochs=0, times=10, steps=40.0), evaluations=(Evaluation(index=0, passes=12),))
+    assert_suspects(evaluated, "optimizer-rebuilt", "likely")
 
 
 def test_the_fix_makes_it_before_the_loop() -> None:

@@ -31,9 +31,10 @@ Make the optimizer once, before the loop.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from sickbay.causes.evidence import hint, located, proof, times
+from sickbay.causes.epochs import went_through
+from sickbay.causes.evidence import hint, located, proof, strong, times
 from sickbay.causes.registry import cause
 from sickbay.facts import Rebuilt
 from sickbay.nouns import Evidence, Fix
@@ -75,12 +76,18 @@ def optimizer_rebuilt(record: Record, signs: Signs) -> Iterator[Evidence]:
             f"{r.kind}{located(r.built_at)} is made again for the same weights, after {times(round(r.steps), 'step')} of its own each time "
             f"({r.times:,} times seen), and starts without its running averages"
         )
-        certain = (r.steps <= SHORT or _each_epoch(record, r)) and r.rate_changed <= 0.5 * r.times
-        yield (proof if certain else hint)(text, r.built_at, times=r.times, life=r.steps)
+        kind = _told(record, r) if r.rate_changed <= 0.5 * r.times else hint
+        yield kind(text, r.built_at, times=r.times, life=r.steps)
 
 
-def _each_epoch(record: Record, r: Rebuilt) -> bool:
-    epochs = record.facts.run.epochs
+def _told(record: Record, r: Rebuilt) -> Callable[..., Evidence]:
+    """Where only evaluations tell the epochs, there may be one for each task."""
+    if r.steps <= SHORT or _each_epoch(record.facts.run.epochs, r):
+        return proof
+    return strong if _each_epoch(went_through(record) or 0, r) else hint
+
+
+def _each_epoch(epochs: int, r: Rebuilt) -> bool:
     return epochs >= MINIMUM + 2 and r.times >= EACH_EPOCH * (epochs - 2)
 
 

@@ -43,6 +43,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sickbay.causes.begun_again import begun_again, built_for_each
+from sickbay.causes.epochs import went_through
 from sickbay.causes.evidence import at, located, proof, strong, times
 from sickbay.causes.hyperparameters import lr_decayed_too_soon as decayed
 from sickbay.causes.registry import cause
@@ -101,15 +102,6 @@ def scheduler_misuse(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield from found
             if found:
                 break
-
-
-def _epochs(record: Record) -> int | None:
-    """How often the script went through its data: by its loader, else by how often it evaluated; None if neither tells."""
-    if record.facts.run.epochs >= 2:
-        return record.facts.run.epochs
-    by_loss = [e.passes for e in record.facts.evaluations] + [record.facts.modes.evaluation_passes]
-    by_rows = [d.passes for d in record.facts.evaluation_data]  # where the loss is not one that we know
-    return next((most for passes in (by_loss, by_rows) if 2 <= (most := max(passes, default=0)) <= record.facts.run.steps / 3), None)
 
 
 # -- what can be wrong ----------------------------------------------------------------------------------------------
@@ -181,7 +173,7 @@ def _twice(record: Record, s: Scheduler) -> Iterator[Evidence]:
 def _too_fast(record: Record, s: Scheduler) -> Iterator[Evidence]:
     if s.optimizer_steps < MINIMUM_STEPS or s.steps < PER_STEP * s.optimizer_steps:
         return
-    epochs, rates = _epochs(record), rates_of(record, s)
+    epochs, rates = went_through(record), rates_of(record, s)
     died = _died(rates)
     cycles = s.kind == "CosineAnnealingLR" and epochs is not None and s.settings.get("T_max", np.inf) <= OVERRUN * epochs and s.steps >= 3 * epochs
     if died is None and not cycles:
@@ -334,7 +326,7 @@ def _stepping(record: Record, s: Scheduler, name: str) -> str:
         return ""
     length, epochs, loops = (
         planned_calls(s) or s.settings.get("step_size") or s.settings.get("last_milestone"),
-        _epochs(record),
+        went_through(record),
         source.loops(statement),
     )
     if length is not None and epochs is not None and length <= OVERRUN * epochs and len(loops) >= 2:
