@@ -56,7 +56,9 @@ def test_what_is_masked_first_is_none(how: str, script: WatchScript) -> None:
     [
         ("each.mean()", "mean"),
         ("each.flatten().mean()", "mean"),
-        ("each.mean(1).mean()", "none"),
+        ("each.mean(1).mean()", "mean"),
+        ("each.sum() / each.numel()", "mean"),
+        ("each.sum() / len(each) / 2", "none"),
         ("each[kept > 0].mean()", "none"),
         ("(each * kept).mean()", "none"),
     ],
@@ -86,3 +88,20 @@ for step in range(12):
 def test_samples_are_studied_unless_the_script_weighs_or_picks_them(how: str, asked: bool, script: WatchScript) -> None:
     probe = script(SINGLE.replace("HOW", how)).facts.data_probe
     assert (probe is not None and probe.relation is not None) == asked
+
+
+@pytest.mark.parametrize(("divided", "reduction"), [("/ len(t)", "mean"), ("/ 60", "mean"), ("/ 16", "sum"), ("", "sum")])
+def test_a_sum_that_is_divided_by_its_terms_is_a_mean(divided: str, reduction: str, script: WatchScript) -> None:
+    (head,) = script(
+        f"""
+        model = nn.Linear(6, 3)
+        x, t = torch.randn(60, 6), torch.randint(0, 3, (60,))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(4):
+            loss = nn.functional.cross_entropy(model(x), t, reduction="sum") {divided}
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    ).loss.heads
+    assert head.reduction == reduction

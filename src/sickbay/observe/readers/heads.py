@@ -91,14 +91,27 @@ def _head(reading: Reading, call: LossCall, maker: int) -> facts.Head:
 
 
 def _reduction(reading: Reading, call: LossCall, maker: int) -> str:
-    """As the call says; a mean too where the loss is the mean of all its elements, taken by the script itself."""
+    """As the call says; a mean too where the loss is the mean of all its elements, taken by the script itself (`.mean()`, or a sum that is divided)."""
     named = str(call.options.get("reduction", "mean"))
+    if named == "mean":
+        return named
     last = reading.trace.maker(reading.loss) if named == "none" else None
     node = reading.trace.nodes[last] if last is not None else None
-    if node is None or node.name != "mean" or node.shape or not node.args or math.prod(node.shapes[0]) != call.output.numel():
-        return named
-    made = reading.producer(node.args[0])
-    return "mean" if made is not None and made.index == maker else named
+    if node is not None and node.name == "mean" and not node.shape and node.args and math.prod(node.shapes[0]) == call.output.numel():
+        made = reading.producer(node.args[0])
+        if made is not None and made.index == maker:
+            return "mean"
+    return "mean" if _is_divided_sum(reading.loss, call) else named
+
+
+def _is_divided_sum(loss: torch.Tensor, call: LossCall) -> bool:
+    """By its value: nothing else makes a sum of so many terms the same to five digits."""
+    one_each = call.target is not None and not call.target.is_floating_point()
+    terms = call.target.numel() if one_each and call.target is not None else call.input.numel()
+    if not (loss.is_cpu and call.output.is_cpu) or loss.numel() != 1 or loss.is_complex() or terms < 2:
+        return False
+    mean, value = float(call.output.detach().double().sum()) / terms, float(loss.detach())
+    return math.isclose(mean, value, rel_tol=1e-5)
 
 
 def _weights(call: LossCall, classes: int | None) -> tuple[float, ...]:
