@@ -24,6 +24,15 @@ def cut_off(op: str = "detach", place: Place | None = None, cut: dict[str, Any] 
     return make_record(steps=100, losses=[loss], sources={"train.py": source}, **facts)
 
 
+def drawn(source: str = "", stepped: tuple[int, ...] = (0,), **encoder: Any) -> Record:
+    """What an encoder gives is drawn without a gradient; the loss reaches it another way."""
+    facts = model_facts("encoder", "decoder")
+    facts["parameters"] = (replace(facts["parameters"][0], **encoder), facts["parameters"][1])
+    draw = Cut(op="normal", place=place_in(source, source.strip()) if source else Place("train.py", 7), parameters=("encoder.weight",))
+    loss = Loss(index=0, backwards=100, optimizers=stepped, drawn=(draw,), operations=(Op(name="linear"),))
+    return make_record(steps=100, losses=[loss], sources={"train.py": source}, **facts)
+
+
 def crashed(message: str) -> Record:
     crash = Crash(kind="RuntimeError", message=message, place=Place("train.py", 3))
     return make_record(run=Run(steps=0, backwards=0, exit=1), crash=crash)
@@ -42,6 +51,7 @@ class TestDetachedGraph(CauseTestCase):
         yield cut_off()
         yield cut_off("no_grad")
         yield make_record(steps=100, losses=[Loss(index=0, backwards=100, leaf=True)])
+        yield drawn()
         yield crashed("element 0 of tensors does not require grad and does not have a grad_fn")
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -50,6 +60,8 @@ class TestDetachedGraph(CauseTestCase):
         yield "frozen", cut_off(trainable=False)
         yield "never called: unused, not cut", cut_off(called=False)
         yield "a side branch whose output nobody uses", called_but_unused()
+        yield "a drawn action: this loss trains the critic alone", drawn(optimizer=1)
+        yield "a draw from frozen layers", drawn(trainable=False)
         yield "another crash", crashed("CUDA out of memory")
         yield "nothing was followed yet", make_record(run=Run(steps=0, backwards=1), **model_facts("a", reached=False))
 

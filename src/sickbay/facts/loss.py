@@ -337,6 +337,8 @@ class Loss:
     squashed: tuple[LogitsThroughSoftmax, ...] = ()
     broadcasts: tuple[Broadcast, ...] = ()
     cuts: tuple[Cut, ...] = ()
+    drawn: tuple[Cut, ...] = ()
+    """Random draws on the way to the loss through which no gradient passes; the parameters behind them may be reached another way."""
     leaf: bool = False
     """The loss has no graph behind it at all (rebuilt tensor with requires_grad=True)."""
     graph_reads: int = 0

@@ -5,19 +5,22 @@
 Somewhere between the parameters and the loss the gradient is lost: `.detach()`, `.data`, `.item()`, a trip through numpy, an
 `argmax`, a `torch.no_grad()` block, or `torch.tensor(value)` that copies numbers into a new tensor. The optimizer holds the
 parameters and steps on them, but they never get a gradient and stay at their random start. No error is raised as long as some
-other parameter still reaches the loss.
+other parameter still reaches the loss. A random draw has no gradient either: of `q.sample()` or `torch.normal(mean, std)` the decoder of a variational
+autoencoder learns to make something, and the encoder never hears of it (`q.rsample()` lets it).
 
 ## How we know
 
 Proof: the operations behind the loss are followed while the first steps run. Trainable parameters that an optimizer holds, whose
 values went into the loss, and that no backward pass of the run ever gave a gradient are cut off; the operation where a value
-that depended on them stopped depending on them is the place.
+that depended on them stopped depending on them is the place. A draw is told where weights make something of it that is trained on by the same optimizer, although
+the parameters behind it may be reached around it (by a KL term).
 
 ## Looks like it but is not
 
 - Stop-gradient on purpose (target networks, BYOL, VQ-VAE, truncated backpropagation): the parameters get their gradient from another
   loss or another step, or no optimizer holds them.
 - Frozen parameters (`requires_grad=False`).
+- A drawn action whose log-probability is part of the loss: the gradient goes that way (REINFORCE).
 - Parameters that are never used in any forward pass are `unused-parameters`.
 
 ## Fix
@@ -27,6 +30,7 @@ Remove the operation that cuts the graph, or move it behind the loss (for loggin
 ## References
 
 - https://docs.pytorch.org/docs/stable/notes/autograd.html
+- Kingma and Welling 2014 (the reparametrisation trick).
 - Straight-through estimators for argmax and rounding: Bengio et al. 2013.
 """
 
@@ -61,7 +65,7 @@ MINIMUM_BACKWARDS = 2
     code="A203",
     level="architecture",
     title="trained parameters are cut off from the loss",
-    why="They never get a gradient, so they keep their random starting values for the whole run.",
+    why="No gradient comes through to them: they keep their random starting values, or follow only what reaches them another way.",
     explains={
         "flat-loss", "slow-descent", "early-plateau", "chance-level", "small-gradients", "gradient-decay-with-depth", "val-flat-from-start",
         "update-ratio-low", "lr-too-low", "vanishing-gradient", "unused-parameters", "missing-backward", "dead-units", "dead-relu",
@@ -76,6 +80,7 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
             yield proof(
                 f"the loss of {at(loss.backward_at)} is a new tensor without a graph: its backward reaches no parameter", _made_at(record, loss)
             )
+    yield from _drawn(record)
     cut_off = [p for p in held(record) if p.reached is False and p.called]
     if record.facts.run.backwards < MINIMUM_BACKWARDS or not cut_off:
         return
@@ -91,6 +96,23 @@ def detached_graph(record: Record, signs: Signs) -> Iterator[Evidence]:
                 parameters=len(lost),
                 values=size(lost),
             )
+
+
+def _drawn(record: Record) -> Iterator[Evidence]:
+    """A code that is drawn without a gradient, from what the optimizer that steps on this loss is to train."""
+    if record.facts.run.backwards < MINIMUM_BACKWARDS:
+        return
+    for loss in record.facts.losses:
+        for draw in loss.drawn:
+            behind = [p for p in named(record, draw.parameters) if p.trainable and p.optimizer in loss.optimizers]
+            if behind:
+                names = listed([p.name for p in behind])
+                yield proof(
+                    f"what is drawn{located(draw.place)} has no gradient: what the loss makes of it teaches {names} ({size(behind):,} values) nothing",
+                    draw.place,
+                    parameters=len(behind),
+                    values=size(behind),
+                )
 
 
 def _refused(record: Record, crash: Crash) -> Evidence:
@@ -132,6 +154,8 @@ def _cuts(record: Record) -> list[Cut]:
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     place = first_place(evidence)
     source = source_at(record, place)
+    if any(d.place == place for loss in record.facts.losses for d in loss.drawn):
+        return _reparametrised(source, place)
     ops = {c.op for c in _cuts(record) if c.place == place}
     diff = source.diff(_attach(source, place.line if place else None, ops)) if source is not None else ""
     if "no_grad" in ops:
@@ -147,6 +171,18 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         diff,
         "# give the loss the tensor itself: no .detach(), .data, .item(), .numpy() or torch.tensor(...)",
         "consent",
+    )
+
+
+def _reparametrised(source: Source | None, place: Place | None) -> Fix:
+    """`q.sample()` as `q.rsample()`; of torch.normal, mean plus deviation times noise."""
+    draws = source.calls("sample", line=place.line) if source is not None and place is not None else []
+    edit = (
+        source.replacing(draws[0].func, f"{source.segment(owner)}.rsample") if source and len(draws) == 1 and (owner := receiver(draws[0])) else None
+    )
+    diff = source.diff(edit) if source is not None and edit is not None else ""
+    return mend(
+        "draw in a way that lets the gradient through", diff, "z = mean + std * torch.randn_like(std)  # or distribution.rsample()", "consent"
     )
 
 

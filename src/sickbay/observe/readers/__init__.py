@@ -8,6 +8,7 @@ from sickbay.observe.readers import (
     broadcasts,
     cuts,
     differences,
+    draws,
     entrances,
     fragile,
     heads,
@@ -26,6 +27,7 @@ def readers() -> tuple[Callable[[Reading], None], ...]:
     return (
         operations.read,
         cuts.read,
+        draws.read,
         squashes.read,
         broadcasts.read,
         heads.read,
