@@ -86,12 +86,18 @@ class TestAmpMisuse(CauseTestCase):
         yield "in good order", mixed(**SCALED)
         yield "bfloat16 autocast", mixed(autocast="bfloat16", plain_backwards=100)
         yield "float16 with gradients that are large enough", mixed(zero_share=0.1, tiny_share=0.2)
+        yield "too few looks to tell", mixed(zero_share=0.3, tiny_share=0.4, looks=5, coarse=("spectrum.4.weight",))
         yield "zeros of dead units", mixed(zero_share=0.7, tiny_share=0.1)
         yield "a few skips at the start", mixed(**SCALED, skipped=4)
         yield "skips because of the data", mixed(**SCALED, skipped=90, skipped_late=45, nonfinite=[NonfiniteBatch(role="input")])
         yield "a scale of one", mixed(scaler=True, scaled_backwards=100, raw_steps=100, first_scale=1.0)
         yield "bfloat16 weights that move", mixed(autocast="", weights="bfloat16", lost_share=0.3)
         yield "full precision", make_record(series={"loss/train": falling(2.3, 0.3)}, **loop_facts())
+
+
+def test_a_branch_that_float16_leaves_nothing_of_is_likely() -> None:
+    found = assert_suspects(mixed(zero_share=0.3, tiny_share=0.4, looks=12, coarse=("spectrum.4.weight",)), "amp-misuse", "likely")
+    assert "spectrum.4.weight" in found.evidence[0].text
 
 
 def test_where_the_weights_are_cast() -> None:

@@ -81,6 +81,28 @@ def test_underflow(script: WatchScript) -> None:
     assert lost.tiny_share == 1.0 and fine.tiny_share < 0.5
 
 
+BRANCHES = """
+trunk, small, large = nn.Linear(6, 32), nn.Linear(32, 256), nn.Linear(32, 4)
+parts = nn.ModuleList([trunk, small, large])
+optimizer = torch.optim.SGD(parts.parameters(), lr=0.01)
+for step in range(16):
+    x = torch.randn(64, 6)
+    with torch.autocast('cpu', dtype=torch.float16):
+        h = torch.tanh(trunk(x))
+        one, two = small(h), large(h)
+    loss = SHARE * one.float().pow(2).mean() + two.float().pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_branch_whose_gradients_are_little_more_than_rounding(script: WatchScript) -> None:
+    lost, fine = (script(BRANCHES.replace("SHARE", share)).facts.precision for share in ("5e-4", "1.0"))
+    assert [name.rpartition(".")[0][-1] for name in lost.coarse] == ["1"]
+    assert fine.coarse == ()
+
+
 def test_bfloat16_is_told_and_not_measured(script: WatchScript) -> None:
     p = script(program(PLAIN, kind="bfloat16")).facts.precision
     assert (p.autocast, p.zero_share, p.lost_share) == ("bfloat16", None, None)

@@ -209,6 +209,8 @@ class Precision:
     """Share of gradient elements that are exactly zero in layers that have others, median over looks."""
     tiny_share: float | None = None
     """Share of the non-zero ones below the smallest normal number of half precision (6e-5), median over looks."""
+    coarse: tuple[str, ...] = ()
+    """Matrices whose gradients are zero or a few of the smallest steps of float16 (6e-8) on most looks, from the first half of them on."""
     lost_share: float | None = None
     """Of low-precision weights with a gradient: share that a step left as they were, median over looks."""
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 LOW = (torch.float16, torch.bfloat16)
 SMALLEST_NORMAL = 2.0**-14
 """Of half precision: below it numbers lose digits, below 2**-25 they become zero."""
+SMALLEST_STEP = 2.0**-24
+FEW_STEPS = 8
+"""A gradient of so many smallest steps is rounded by a sixteenth of itself and more; where half of those that are left are no larger, the rest of the layer's
+gradient is noise of rounding."""
+SOME_GONE = 0.05
+"""...and some have rounded to zero: gradients of an embedding or behind dead units are zero in plenty, but the others are large."""
 BLOCK = 512
 MOST_TENSORS = 64
 MOST_LOOKS = 256
@@ -59,6 +65,8 @@ class PrecisionWatch(Observer):
         self.scales: list[float] = []
         self.zero: list[float] = []
         self.tiny: list[float] = []
+        self.coarse: list[frozenset[str]] = []
+        """For each look: the matrices whose gradients float16 can hardly tell from zero."""
         self.lost: list[float] = []
         self.before: tuple[list[torch.Tensor], list[torch.Tensor]] | None = None
 
@@ -145,14 +153,27 @@ class PrecisionWatch(Observer):
             if len(self.lost) < MOST_LOOKS:
                 self.before = (low, [spread(p, BLOCK).clone() for p in low])
         if (half or self.weights == "float16") and not self.scaler and len(self.zero) < MOST_LOOKS:
-            matrices = [p.grad for p in held if p.dim() >= 2 and p.grad is not None][:MOST_TENSORS]
-            values = torch.cat([spread(g, BLOCK).reshape(-1).float().abs() for g in matrices]) if matrices else torch.empty(0)
-            values = values[values.isfinite()]
-            if values.numel():
-                nonzero = values[values > 0]
-                self.zero.append(1 - nonzero.numel() / values.numel())
-                self.tiny.append(float((nonzero < SMALLEST_NORMAL).float().mean()) if nonzero.numel() else 1.0)
+            self._look_at_gradients([p for p in held if p.dim() >= 2][:MOST_TENSORS])
         self.session.sample_seconds += self.session.clock() - started
+
+    def _look_at_gradients(self, matrices: list[torch.Tensor]) -> None:
+        blocks = [spread(p.grad, BLOCK).reshape(-1).float().abs() for p in matrices if p.grad is not None]
+        values = torch.cat(blocks) if blocks else torch.empty(0)
+        values = values[values.isfinite()]
+        if values.numel():
+            nonzero = values[values > 0]
+            self.zero.append(1 - nonzero.numel() / values.numel())
+            self.tiny.append(float((nonzero < SMALLEST_NORMAL).float().mean()) if nonzero.numel() else 1.0)
+            entry, before = self.session.registry.entry, self.coarse[-1] if self.coarse else frozenset()
+            named = [(e.name, block) for p, block in zip(matrices, blocks, strict=True) if (e := entry(p)) is not None]
+            self.coarse.append(frozenset(name for name, block in named if _is_coarse(block) or (name in before and not block.any())))
+
+    def _coarse(self) -> tuple[str, ...]:
+        """Those that are so on most looks of each half of the run: a network that has learned everything ends with gradients that are gone."""
+        middle = len(self.coarse) // 2
+        halves = (self.coarse[:middle], self.coarse[middle:])
+        names = sorted(frozenset().union(*self.coarse))
+        return tuple(n for n in names if all(half and 2 * sum(n in look for look in half) > len(half) for half in halves))
 
     def step_ends(self, optimizer: torch.optim.Optimizer) -> None:
         if self.before is not None:
@@ -214,9 +235,16 @@ class PrecisionWatch(Observer):
                 looks=max(len(self.zero), len(self.lost)),
                 zero_share=median(self.zero) if self.zero else None,
                 tiny_share=median(self.tiny) if self.tiny else None,
+                coarse=self._coarse(),
                 lost_share=median(self.lost) if self.lost else None,
             ),
         )
+
+
+def _is_coarse(gradient: torch.Tensor) -> bool:
+    left = gradient[gradient > 0]
+    gone = 1 - left.numel() / max(gradient.numel(), 1)
+    return SOME_GONE <= gone < 1 and float(left.median()) <= FEW_STEPS * SMALLEST_STEP
 
 
 def _is_on(scaler: Any) -> bool:

@@ -30,10 +30,10 @@ class Unused:
 
 
 @guess
-def thrown_away(source: Source | None, place: Place | None, functions: Collection[str]) -> Unused | None:
-    """The only call of one of these functions, around a place, whose result is not used."""
+def thrown_away(source: Source | None, place: Place | None, functions: Collection[str]) -> list[Unused] | None:
+    """The calls of one of these functions, around a place, whose result is not used: from the place on, else those before it; None if there is none."""
     statement = source.statement(place.line) if source is not None and place is not None else None
-    if source is None or statement is None:
+    if source is None or place is None or place.line is None or statement is None:
         return None
     found = []
     for node in ast.walk(source.function(statement)):
@@ -41,7 +41,7 @@ def thrown_away(source: Source | None, place: Place | None, functions: Collectio
         if isinstance(call, ast.Call) and called(call) in functions and keyword(call, "inplace") is None:
             changed = call.args[0] if call.args else receiver(call)
             found += [Unused(source, call, changed.id)] if isinstance(changed, ast.Name) else []
-    return found[0] if len(found) == 1 else None
+    return sorted(found, key=lambda u: (u.call.lineno < (place.line or 0), u.call.lineno)) or None
 
 
 @guess

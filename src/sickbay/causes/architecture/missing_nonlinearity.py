@@ -82,10 +82,10 @@ def missing_nonlinearity(record: Record, signs: Signs) -> Iterator[Evidence]:
         if whole or (len(bare) >= SEVERAL and len(bare) > len(bent)):
             reach = f"in the whole model, from {maps[0].parameter} to {maps[-1].parameter}, nothing bends the values" if whole else _most(bare, bent)
             unused = thrown_away(source_at(record, first.place), first.place, ACTIVATIONS)
-            told = f"; the result of `{unused.text}`{located(unused.place)} is thrown away" if unused is not None else ""
+            told = f"; the result of `{unused[0].text}`{located(unused[0].place)} is thrown away" if unused is not None else ""
             yield proof(
                 f"{first.parameter} feeds {second.parameter}{located(second.place)} with no activation in between; {reach}{told}",
-                replace(unused.place, layer=first.place.layer) if unused is not None and first.place is not None else first.place,
+                replace(unused[0].place, layer=first.place.layer) if unused is not None and first.place is not None else first.place,
                 maps=len(maps),
                 pairs=len(pairs),
             )
@@ -142,8 +142,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     source = source_at(record, place)
     layer = (place.layer or "").rpartition(".")[2] if place is not None else ""
     if (unused := thrown_away(source, place, ACTIVATIONS)) is not None:
-        kept = unused.source.diff(unused.source.replacing(unused.call, f"{unused.name} = {unused.text}"))
-        return mend("keep the result of the activation", kept, f"{unused.name} = {unused.text}")
+        kept = unused[0].source.diff(*(u.source.replacing(u.call, f"{u.name} = {u.text}") for u in unused))
+        return mend("keep the result of the activation", kept, f"{unused[0].name} = {unused[0].text}")
     diff = ""
     if source is not None and place is not None:
         calls = [c for c in source.calls(line=place.line) if layer and called(c) == layer and not isinstance(source.parents.get(c), ast.BinOp)]

@@ -10,7 +10,8 @@ looks at the gradients then (clipping, the optimizer) has to see them divided ag
 
 Proof by the order of calls: clipping or stepping on gradients that are still scaled; `scaler.step()` after a backward that was never scaled, or where one of several losses was not; a scaler
 that skips most steps because it keeps finding infinities. Proof by the numbers themselves: float16 without a scaler where most gradients are exactly
-zero and the rest below the smallest normal number (6e-5); the first operation that is not finite is one in float16 whose values would fit float32, or
+zero and the rest below the smallest normal number (6e-5). Likely where that befalls only some layers (a branch whose loss has a small weight or many
+elements): from early on their gradients are zero or a few of the smallest steps of float16. Proof again: the first operation that is not finite is one in float16 whose values would fit float32, or
 whose guard (`+ 1e-8`) rounds to zero there; half-precision weights that most steps leave as they were, bit by bit, although their gradient
 is not zero.
 
@@ -38,7 +39,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from sickbay.causes.evidence import from_sign, located, proof, strong
+from sickbay.causes.evidence import from_sign, listed, located, proof, strong
 from sickbay.causes.nonfinite import in_half, incidents, lost_guard
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
@@ -56,6 +57,8 @@ NEARLY_ALL = 0.9
 COLLAPSED = 0.5
 """A scaler in good order skips about one step in two thousand (its growth interval); in the second half of a run, half of them is a collapse."""
 ENOUGH_STEPS = 20
+COARSE_LOOKS = 8
+"""Looks at the gradients, half of them in the first half: fewer do not tell a branch that is lost from one that has just learned its part."""
 GONE = 0.5
 """Half of all gradient elements exactly zero. Dead units and unused rows give zeros too, so the rest must also be tiny."""
 TINY = 0.9
@@ -185,6 +188,13 @@ def _underflow(record: Record, p: Precision, signs: Signs) -> Iterator[Evidence]
             place,
             zero_share=p.zero_share,
             tiny_share=p.tiny_share,
+        )
+    elif p.coarse and p.looks >= COARSE_LOOKS:
+        yield strong(
+            f"{what} and nothing scales the loss up before backward{located(p.plain_at)}: most gradients of {listed(p.coarse)} are zero or within "
+            "eight of the smallest steps of float16 (6e-8) from early on: they are little more than rounding",
+            place,
+            layers=len(p.coarse),
         )
     for sign in signs.named("nonfinite-loss", "nonfinite-gradient")[:1]:
         if p.epsilon is not None:
