@@ -541,3 +541,46 @@ def test_one_curve_downloaded_from_tensorboard(tmp_path: Path) -> None:
     (record,) = read_text(table(["Wall time", "Step", "Value"], [[1.7e9 + i, 10 * i, v] for i, v in enumerate(VALUES)]), tmp_path)
     np.testing.assert_allclose(train_of(record), VALUES)
     assert record.series("loss/train").steps[-1] == 290
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_lines_end_as_they_do_on_any_machine(end: str, tmp_path: Path) -> None:
+    rows = table(["epoch", "acc", "loss", "val_loss"], [[i, 0.5, v, v + 0.1] for i, v in enumerate(falling(12))])
+    (found,) = read_text("\n".join(rows.split("\n")).replace("\r\n", "\n").replace("\n", end), tmp_path)
+    assert train_of(found) == pytest.approx(falling(12)) and len(found.series("loss/eval")) == 12
+    (printed,) = read_text("".join(f"Epoch {i + 1}/12 loss: {v:.4f}{end}" for i, v in enumerate(falling(12))), tmp_path)
+    assert train_of(printed) == pytest.approx(falling(12), abs=1e-4)
+
+
+def printed_by_trainer(epochs: int, every: float, first: float, last: float) -> list[str]:
+    """What the HF Trainer prints: evaluations after each epoch, the training loss every so many epochs, a summary."""
+    told, lines = 0.0, []
+    for epoch in range(1, epochs + 1):
+        while told + every <= epoch:
+            told += every
+            lines.append(f"{{'loss': {last + (first - last) * math.exp(-told):.4f}, 'learning_rate': 1e-05, 'epoch': {told:.2f}}}")
+        lines.append(f"{{'eval_loss': {last + (first - last) * math.exp(-epoch) + 0.05:.4f}, 'eval_runtime': 1.2, 'epoch': {float(epoch)}}}")
+    return [*lines, f"{{'train_runtime': 33.1, 'train_loss': 0.9, 'epoch': {float(epochs)}}}"]
+
+
+def test_two_trainings_that_one_script_printed_are_two_runs(tmp_path: Path) -> None:
+    one, two = printed_by_trainer(3, 0.25, 4.0, 1.0), printed_by_trainer(8, 2.2, 0.9, 0.1)
+    tested = "{'eval_loss': 1.3, 'eval_runtime': 1.2, 'epoch': 3.0}"  # the finished model once more: still of the first
+    pretrained, tuned = read_text("\n".join([*one, "Perplexity: 3.67", tested, "Some weights were newly initialized", *two]), tmp_path)
+    assert len(train_of(pretrained)) == 12 and pretrained.series("loss/eval").values[-1] == 1.3
+    assert len(train_of(tuned)) == 3 and diagnose(tuned).shapes[0] == "healthy"
+
+
+def test_evaluations_between_two_values_of_the_training_loss_are_all_kept(tmp_path: Path) -> None:
+    (found,) = read_text("\n".join(printed_by_trainer(8, 2.2, 0.9, 0.1)), tmp_path)
+    evaluated = found.series("loss/eval")
+    assert len(evaluated) == 8 and bool(np.all(np.diff(evaluated.steps) > 0)) and bool(np.all(np.diff(evaluated.values) < 0))
+    assert len(train_of(found)) == 3
+
+
+def test_names_in_the_plural(tmp_path: Path) -> None:
+    text = json.dumps({"train_losses": falling(9), "val_losses": falling(9), "train_accs": [0.5 + 0.05 * i for i in range(9)], "test_accuracies": [0.4] * 9})
+    (found,) = read_text(text, tmp_path)
+    assert len(found.series("accuracy/train")) == len(found.series("accuracy/eval")) == 9
+    (preferred,) = read_text(hf([{"loss": v, "rewards/accuracies": 0.5, "step": i} for i, v in enumerate(falling(9, 0.69, 0.2))]), tmp_path)
+    assert not len(preferred.series("accuracy/train")) and not len(preferred.series("reward"))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from sickbay.record.foreign.json_columns import Gatherer
 from sickbay.record.foreign.json_rows import loads, number
@@ -51,7 +52,17 @@ def read(source: Source) -> Sheet:
         sheet.block(gatherer.columns(items), len(items))
     if broken:
         sheet.note(f"{broken} line{'s' if broken > 1 else ''} could not be read as JSON (the last one of a log may be half-written)")
+    sheet.phases |= dict.fromkeys(_measured_apart(sheet), "eval")
     return sheet
+
+
+def _measured_apart(sheet: Sheet) -> Iterator[str]:
+    """An object is what a program knows at one time: an accuracy that never stands beside the training loss was measured at another, on validation data."""
+    told = {name: meaning(name) for name in sheet.columns}
+    losses = [sheet.columns[name].arrays()[0] for name, m in told.items() if m.kind == "loss" and m.phase != "eval"]
+    for name, m in told.items() if losses else ():
+        if m.kind in ("accuracy", "metric") and not m.phase and not any(np.isin(rows, sheet.columns[name].arrays()[0]).any() for rows in losses):
+            yield name
 
 
 def _objects(block: str) -> Iterator[Any]:

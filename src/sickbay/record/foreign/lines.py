@@ -63,6 +63,8 @@ class Plan:
     nameless: bool = False
     """A bar that does not say whether it is about training or validation."""
 
+    ends: bool = False
+    """Training is done: what comes below is another one."""
     moves: bool = False
     """Whether it says where the lines below it belong: kept, because every line of a long log asks for it."""
 
@@ -91,6 +93,7 @@ def _understand(line: str, heading: str) -> Plan:
     if found := DETECTION.match(line):
         return Plan({"epoch": found.span(1), **_summands(line, found.span(2))}, told=True, bar=_bar(line))
     if ENDED.search(line):
+        plan.ends = True
         return plan
     if not HINT.search(line):
         plan.heading = _announced(line)
