@@ -579,8 +579,38 @@ def test_evaluations_between_two_values_of_the_training_loss_are_all_kept(tmp_pa
 
 
 def test_names_in_the_plural(tmp_path: Path) -> None:
-    text = json.dumps({"train_losses": falling(9), "val_losses": falling(9), "train_accs": [0.5 + 0.05 * i for i in range(9)], "test_accuracies": [0.4] * 9})
+    text = json.dumps(
+        {"train_losses": falling(9), "val_losses": falling(9), "train_accs": [0.5 + 0.05 * i for i in range(9)], "test_accuracies": [0.4] * 9}
+    )
     (found,) = read_text(text, tmp_path)
     assert len(found.series("accuracy/train")) == len(found.series("accuracy/eval")) == 9
     (preferred,) = read_text(hf([{"loss": v, "rewards/accuracies": 0.5, "step": i} for i, v in enumerate(falling(9, 0.69, 0.2))]), tmp_path)
     assert not len(preferred.series("accuracy/train")) and not len(preferred.series("reward"))
+
+
+RESULTS = [
+    ["brisk-1", "a1", 0.01, 25, 0.31, 0.52],
+    ["calm-2", "b2", 0.003, 31, 0.22, 0.47],
+    ["dusty-3", "c3", 0.001, 29, 0.41, 0.66],
+    ["early-4", "d4", 0.01, 31, 0.52, 0.71],
+]
+
+
+def test_a_table_of_the_results_of_runs_is_no_curve(tmp_path: Path) -> None:
+    header = ["name", "id", "lr", "epoch", "train_loss", "val_loss"]
+    with pytest.raises(LogError, match=r"one row for each of several runs \(brisk-1, calm-2, dusty-3, \.\.\.\)"):
+        read_text(table(header, RESULTS), tmp_path)
+
+
+@pytest.mark.parametrize("change", ["the same name in every row", "names that are numbered", "an epoch that counts up", "two rows"])
+def test_a_table_with_a_column_of_names_is_a_curve(change: str, tmp_path: Path) -> None:
+    rows = [list(row) for row in RESULTS]
+    for i, row in enumerate(rows):
+        if change == "the same name in every row":
+            row[:2] = ["brisk-1", "a1"]
+        if change == "names that are numbered":
+            row[0] = f"weights_{i:03d}.pt"
+        if change == "an epoch that counts up":
+            row[3] = i
+    found = read_text(table(["name", "id", "lr", "epoch", "train_loss", "val_loss"], rows[: 2 if change == "two rows" else 4]), tmp_path)
+    assert train_of(found[-1])
