@@ -614,3 +614,26 @@ def test_a_table_with_a_column_of_names_is_a_curve(change: str, tmp_path: Path) 
             row[3] = i
     found = read_text(table(["name", "id", "lr", "epoch", "train_loss", "val_loss"], rows[: 2 if change == "two rows" else 4]), tmp_path)
     assert train_of(found[-1])
+
+
+def unnumbered(train: list[float], val: list[float]) -> str:
+    return table(["epoch", "loss", "val_loss"], [[0, a, b] for a, b in zip(train, val, strict=True)])
+
+
+def test_a_run_that_begins_anew_without_a_number_for_it(tmp_path: Path) -> None:
+    """`fit(epochs=1)` in a loop: every row is epoch 0, and the second attempt was appended."""
+    first, second = falling(8, 1.8, 0.9), falling(20, 2.6, 0.4)
+    found = read_text(unnumbered([*first, *second], [*falling(8, 1.9, 1.0), *falling(20, 2.2, 0.5)]), tmp_path)
+    assert [len(train_of(r)) for r in found] == [8, 20] and diagnose(found[-1]).shapes[0] == "healthy"
+
+
+@pytest.mark.parametrize("change", ["a jump of one row", "a divergence that stays", "only training"])
+def test_a_jump_in_a_table_without_numbers_begins_no_run(change: str, tmp_path: Path) -> None:
+    train, val = falling(28, 2.0, 0.5), falling(28, 2.1, 0.6)
+    if change == "a jump of one row":
+        train[10], val[10] = 3.0, 3.1
+    elif change == "a divergence that stays":
+        train[14:], val[14:] = [3.0 + 0.01 * (i % 3) for i in range(14)], [3.1] * 14
+    else:
+        train[14:] = falling(14, 3.0, 0.4)
+    assert len(read_text(unnumbered(train, val), tmp_path)) == 1

@@ -29,6 +29,9 @@ FALSE_STARTS, LATER = 2, 3
 BEYOND, CLEARLY = 1.5, 4.0
 """An epoch is as long as the others, or is broken off: one that goes so many times farther than all before it continues them only where the loss
 is so many times nearer to their end than to their beginning."""
+CURVES = ("loss/train", "loss/eval", "accuracy/train", "accuracy/eval")
+ALONE, AGREED = 5, 2
+"""Rows on both sides of a new beginning, and curves that have to show it."""
 MANY, SHORT = 4, 3
 """Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
@@ -62,6 +65,7 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     )
     position, axis = _position(step, epoch, values)
     restarts = _restarts(position) if axis != "row" else [int(i) for i in np.unique(np.searchsorted(rows, sheet.begins)) if 0 < i < len(rows)]
+    restarts += _anew(sheet, choice, rows) if axis == "row" and sheet.format != TEXT else []
     aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
     ended = [int(i) for i in np.unique(np.searchsorted(rows, sheet.ends)) if 0 < i < len(rows)]
     edges = [0, *sorted({*restarts, *aborted, *ended}), len(rows)]
@@ -188,6 +192,23 @@ def _restarts(position: Floats) -> list[int]:
         if i > begin and position[i] <= position[begin] + 1e-9:
             found.append(int(i))
             begin = int(i)
+    return found
+
+
+def _anew(sheet: Sheet, choice: Choice, rows: Rows) -> list[int]:
+    """Where a table that numbers nothing shows a new run by its curves alone: from one row to the next all of them are worse than they ever were, and
+    then training falls without a break from above all that was before. A jump that is over in the next row is none, nor is one that stays."""
+    told = [(name, sheet.columns[choice.series[name][0]].arrays()) for name in CURVES if name in choice.series]
+    curves = [-values if name.startswith("accuracy") else values for name, (own, values) in told if np.array_equal(own, rows)]
+    if len(curves) < AGREED or not all(np.isfinite(c).all() for c in curves):
+        return []
+    found, begin, train = [], 0, curves[0]
+    for i in range(ALONE, len(rows) - ALONE + 1):
+        if i - begin < ALONE or not all(c[i] > np.max(c[begin:i]) for c in curves):
+            continue
+        if train[i + 1] > np.max(train[begin:i]) and bool(np.all(np.diff(train[i : i + ALONE]) < 0)):
+            found.append(i)
+            begin = i
     return found
 
 
