@@ -383,3 +383,17 @@ def test_a_bad_batch_in_each_epoch_counts_in_the_mean(hard: float, shape: str, t
     rows = "".join(f"{i // 8},{i},{v},\n" + (f"{i // 8},{i},,{0.0467 + 1e-4 * (i // 8)}\n" if i % 8 == 7 else "") for i, v in enumerate(loss))
     path.write_text("epoch,step,train_loss,val_loss\n" + rows)
     assert diagnose(read_logs([path])[0]).shapes[0] == shape
+
+
+@pytest.mark.parametrize(("last", "shape"), [(4.9, "overfitting"), (2.7, "unclear")])
+def test_a_handful_of_evaluations_ends_high_only_where_its_last_value_is(last: float, shape: str, tmp_path: Path) -> None:
+    diagnosis = judged(tmp_path, train_loss=[np.nan] * 4, val_loss=[2.4, 3.6, 4.8, last])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("first", "shape"), [(9000, "plateau"), (50, "flat-not-learning")])
+def test_a_log_that_begins_after_thousands_of_steps_shows_only_standing_still(first: int, shape: str, tmp_path: Path) -> None:
+    """The first at step 9000 of 10950; the other where every log of a value in fifty steps begins."""
+    path = tmp_path / "log.csv"
+    path.write_text(table(["step", "train_loss"], [[first + 50 * i, 4.2 + 0.02 * RNG.standard_normal()] for i in range(40)]))
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape
