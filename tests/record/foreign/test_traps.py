@@ -637,3 +637,36 @@ def test_a_jump_in_a_table_without_numbers_begins_no_run(change: str, tmp_path: 
     else:
         train[14:] = falling(14, 3.0, 0.4)
     assert len(read_text(unnumbered(train, val), tmp_path)) == 1
+
+
+LINES = "".join(f"Epoch {i + 1}/12 train loss {v:.4f} val loss {v + 0.1:.4f}\n" for i, v in enumerate(falling(12)))
+CONFIGURED = {
+    "over several lines": json.dumps({"lr": 0.001, "epochs": 12, "loss": {"name": "ce", "weight": 1.0}}, indent=2),
+    "in one line": json.dumps({"lr": 0.001, "epochs": 12}),
+    "in two lines": '{"lr": 0.001, "epochs": 12}\n{"layers": 3, "width": 64}',
+    "two over several lines": '{\n "lr": 0.001\n}\n{\n "layers": 3\n}',
+    "the arguments": '["--lr", "0.001"]',
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_log_after_a_configuration_in_json(name: str, tmp_path: Path) -> None:
+    (found,) = read_text(f"{CONFIGURED[name]}\n{LINES}", tmp_path)
+    assert len(train_of(found)) == len(found.series("loss/eval")) == 12
+    (listed,) = read_text(f"{CONFIGURED[name]}\n{table(['epoch', 'loss'], [[i, v] for i, v in enumerate(falling(12))])}", tmp_path)
+    assert len(train_of(listed)) == 12
+
+
+def test_json_with_python_s_habits(tmp_path: Path) -> None:
+    rows = [
+        f'{{\n "loss": {v},\n "grad_norm": {"nan" if i == 2 else 0.5},\n "note": "a, nan",\n "epoch": {i},\n}}\n' for i, v in enumerate(falling(9))
+    ]
+    (found,) = read_text("".join(rows), tmp_path)
+    assert len(train_of(found)) == len(found.series("grad_norm")) == 9
+    (lists,) = read_text('{"train_loss": [2.0, nan, 1.5, 1.2,], "val_loss": [2.1, 1.9, -inf, 1.4]}', tmp_path)
+    assert len(train_of(lists)) == len(lists.series("loss/eval")) == 4
+
+
+def test_json_that_is_cut_off_is_not_read_as_text(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="cut off"):
+        read_text('{\n "loss": [\n  2.0,\n  1.5,\n  1.2,\n  1.1', tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sickbay.errors import LogError
 from sickbay.record.foreign.json_columns import Gatherer
-from sickbay.record.foreign.json_rows import flat, loads, number, objects
+from sickbay.record.foreign.json_rows import DECODER, flat, loads, number, objects
 from sickbay.record.foreign.names import EVAL, TRAIN, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
@@ -20,17 +20,37 @@ FEWEST = 4
 PHASES = TRAIN | EVAL
 COUNTED = re.compile(r"(?:epoch|step|iter|iteration)?[\s_-]*(\d{1,9})$", re.IGNORECASE)
 BEGIN = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{\[\]"])')
+BETWEEN = " \t\r\n,"
+NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+ALMOST = re.compile(r",(?=\s*[}\]])|(?<=[:,\[])(\s*)(nan|-?inf)(?=\s*[,}\]])")
+"""What Python's habits add to JSON that was edited or printed: a comma after the last value, small letters."""
 
 
 def matches(source: Source) -> bool:
-    """Begins like JSON: a printed dict with single quotes or a time in brackets does not."""
-    return BEGIN.match(source.text) is not None
+    """Begins like JSON: a printed dict with single quotes or a time in brackets does not. Nor is it JSON if what follows the first values is none:
+    the lines of a log after its configuration."""
+    return BEGIN.match(source.text) is not None and not _other(source.text)
+
+
+def _other(text: str) -> bool:
+    """Whether there is something else after the last whole value than its end, or a value that is cut off."""
+    rest = text.lstrip()
+    while BEGIN.match(rest):
+        try:
+            _, end = DECODER.raw_decode(rest)
+        except (ValueError, RecursionError):
+            return False  # cut off, or almost JSON
+        rest = rest[end:].lstrip(BETWEEN)
+    return rest[:1] not in ("", "]", "}")
 
 
 def read(source: Source) -> Sheet:
     sheet = Sheet(FORMAT)
     text = source.whole(LARGEST)
     document = loads(text)
+    if document is None:
+        text = ALMOST.sub(lambda found: (found[1] or "") + NUMBERS.get(found[2], ""), text)
+        document = loads(text)
     if document is None:
         listed = text.lstrip().startswith("[")
         rows = list(objects(text, text.find("[") + 1 if listed else 0))  # without a list: objects one after the other, each over several lines

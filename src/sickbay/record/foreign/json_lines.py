@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from sickbay.record.foreign.json_columns import Gatherer
-from sickbay.record.foreign.json_rows import loads, number
+from sickbay.record.foreign.json_rows import flat, loads, number
 from sickbay.record.foreign.names import meaning
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
@@ -26,13 +26,18 @@ REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 def matches(source: Source) -> bool:
-    """Several of the first lines are whole objects; a single line may as well be a document of lists."""
+    """Several of the first lines are whole objects; a single line may as well be a document of lists, and a few that tell of no loss the
+    configuration that a text begins with."""
     lines = [x for x in source.text.split("\n") if x.strip()]
-    whole = [isinstance(loads(x), dict) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
+    read = [loads(x) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
+    whole = [item for item in read if isinstance(item, dict)]
     if len(lines) == 1:
         item = loads(lines[0])
         return isinstance(item, dict) and _is_row(item)
-    return sum(whole) >= min(2, len(lines) - 1)
+    if len(whole) < min(2, len(lines) - 1):
+        return False
+    told = any(meaning(name).kind in ("loss", "accuracy", "metric") for item in whole for name, _ in flat(item))
+    return told or 2 * len(whole) >= len(lines[:SAMPLE])
 
 
 def _is_row(item: dict[str, Any]) -> bool:

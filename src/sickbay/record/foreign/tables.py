@@ -36,7 +36,7 @@ PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 ODD = 2
 """Lines that are no rows may stand between the header and the first row: a remark, the mark of a merge (`<<<<<<< HEAD`)."""
-NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
+NAMED_VALUE = re.compile(r"""[A-Za-z_]["']?\s*[:=]\s*[-+]?[\d.]""")
 WIDE = re.compile(r"\t|\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
 RUN_NAMES = frozenset({"name", "run", "run name", "run id", "experiment", "experiment name", "exp name", "trial", "trial id", "trial name"})
