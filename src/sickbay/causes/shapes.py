@@ -3,7 +3,7 @@
 | shape | what says it | verdict |
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss`; a loss that runs away below zero | sick (`lr-too-high`) if growth was seen, else undecided |
-| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
+| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged, or only a score of it |
 | `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
 | `flat-not-learning` | signs `flat-loss` (of validation where a log has nothing else), `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.scores import turned_score
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -98,6 +99,8 @@ def _without_signs(record: Record) -> str:
         return "too-short"
     if stands_in_noise(record) is not None:
         return "plateau"
+    if turned_score(record) is not None:
+        return "overfitting"
     return "underfitting-short-training" if cut_short(record) else "healthy"
 
 
