@@ -11,18 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from sickbay.record.reader import Record
-from sickbay.signs.curves import Curve, Values, curve
+from sickbay.signs.curves import MEDIAN_ERROR, Curve, Values, curve
 from sickbay.signs.losses import adversarial, judged_losses
 
 MEASURES = (("accuracy/eval", "accuracy", -1.0), ("score/eval", "score", -1.0), ("error/eval", "error", 1.0))
 """Each with its sign: times that, less is better."""
-FEWEST, LEAST, PART = 8, 3, 10
-"""Values it takes; a level is the median of a tenth of them, three at least."""
+FEWEST, LEAST, PART = 8, 3, 6
+"""Values it takes; a level is the median of a sixth of them, three at least."""
 LOST, TWICE = 0.25, 0.05
 """Of what was won since the first value; an error that is twice its best has lost enough with less."""
 WORSE = {"accuracy": 0.05, "score": 0.05, "error": 0.2}
 """Of the best level: an accuracy from 0.84 to 0.80, an error from 0.10 to 0.12."""
-NOISES = 4.0
+ERRORS = 4.0
+"""Standard errors of the difference of two such medians."""
 FALLS_ON = 0.9
 
 
@@ -57,7 +58,8 @@ def _turn(c: Curve, word: str, sign: float) -> Turn | None:
     rise = last - best
     won = float(sign * c.values[0]) - best
     lost = TWICE if word == "error" and rise > best else LOST
-    clear = rise > NOISES * c.noise / np.sqrt(width) and rise > WORSE[word] * abs(best) and rise > lost * won
+    error = MEDIAN_ERROR * c.noise * np.sqrt(2 / width)
+    clear = rise > ERRORS * error and rise > WORSE[word] * abs(best) and rise > lost * won
     return Turn(word, sign * best, int(c.steps[at + width // 2]), sign * last) if clear and float(sign * c.values[-1]) > best else None
 
 
