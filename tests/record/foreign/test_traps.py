@@ -670,3 +670,39 @@ def test_json_with_python_s_habits(tmp_path: Path) -> None:
 def test_json_that_is_cut_off_is_not_read_as_text(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="cut off"):
         read_text('{\n "loss": [\n  2.0,\n  1.5,\n  1.2,\n  1.1', tmp_path)
+
+
+T, V = falling(20), falling(20, 2.1, 0.6)
+ROWS = [{"epoch": i, "train_loss": a, "val_loss": b, "per_class": {"iou": [0.1, 0.2]}} for i, (a, b) in enumerate(zip(T, V, strict=True))]
+DOCUMENTS: dict[str, object] = {
+    "pairs of a step and a value": {"train_loss": [[i, v] for i, v in enumerate(T)], "val_loss": [[i, v] for i, v in enumerate(V)]},
+    "points with names": {
+        "train_loss": [{"step": i, "value": v} for i, v in enumerate(T)],
+        "val_loss": [{"step": i, "value": v} for i, v in enumerate(V)],
+    },
+    "values in lists of their own": {"train_loss": [[v] for v in T], "val_loss": [[v] for v in V]},
+    "one curve after the other": [{"key": k, "value": v, "step": i} for k, c in (("train_loss", T), ("val_loss", V)) for i, v in enumerate(c)],
+    "a table of pandas": {"columns": ["epoch", "train_loss", "val_loss"], "index": [*range(20)], "data": [[i, T[i], V[i]] for i in range(20)]},
+    "the quantity before the phase": {"loss": {"train": T, "val": V}, "accuracy": {"train": T, "val": V}},
+    "rows with lists in them": ROWS,
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_json_documents_of_other_kinds(name: str, tmp_path: Path) -> None:
+    (found,) = read_text(json.dumps(DOCUMENTS[name]), tmp_path)
+    assert train_of(found) == pytest.approx(T) and list(found.series("loss/eval").values) == pytest.approx(V)
+    assert bool(len(found.series("accuracy/eval"))) is (name == "the quantity before the phase")
+
+
+@pytest.mark.parametrize("inner", [{"history": {"train_loss": T, "val_loss": V}}, {"epochs": ROWS}, {"train_loss": T, "val_loss": V}])
+@pytest.mark.parametrize("outer", ["a list", "under a name"])
+def test_folds_are_runs(inner: dict[str, object], outer: str, tmp_path: Path) -> None:
+    folds = [{"fold": k, "best_val_loss": 0.6, **inner} for k in range(3)]
+    found = read_text(json.dumps(folds if outer == "a list" else {"folds": folds, "mean": 0.6}), tmp_path)
+    assert [len(train_of(r)) for r in found] == [len(r.series("loss/eval")) for r in found] == [20, 20, 20]
+
+
+def test_validation_that_is_null_in_most_epochs(tmp_path: Path) -> None:
+    (found,) = read_text(json.dumps({"train_loss": T, "val_loss": [v if i % 5 == 4 else None for i, v in enumerate(V)]}), tmp_path)
+    assert len(train_of(found)) == 20 and list(found.series("loss/eval").values) == pytest.approx(V[4::5])
