@@ -706,3 +706,19 @@ def test_folds_are_runs(inner: dict[str, object], outer: str, tmp_path: Path) ->
 def test_validation_that_is_null_in_most_epochs(tmp_path: Path) -> None:
     (found,) = read_text(json.dumps({"train_loss": T, "val_loss": [v if i % 5 == 4 else None for i, v in enumerate(V)]}), tmp_path)
     assert len(train_of(found)) == 20 and list(found.series("loss/eval").values) == pytest.approx(V[4::5])
+
+
+@pytest.mark.parametrize("phases", [("train", "val"), ("tst", "trn")])
+@pytest.mark.parametrize("style", ["a table", "names in a column", "JSON lines"])
+def test_one_curve_below_the_other(phases: tuple[str, str], style: str, tmp_path: Path) -> None:
+    """All of training, then all of validation (or first, sorted by name), each with its own epochs, validation in every other one."""
+    rows = [(p, i, (T if p in ("train", "trn") else V)[i]) for p in phases for i in range(20) if p in ("train", "trn") or i % 2]
+    if style == "a table":
+        text = table(["split", "epoch", "loss"], [list(row) for row in rows])
+    elif style == "names in a column":
+        text = table(["tag", "epoch", "value"], [[f"loss/{p}", i, v] for p, i, v in rows])
+    else:
+        text = "\n".join(json.dumps({"split": p, "epoch": i, "loss": v}) for p, i, v in rows)
+    (found,) = read_text(text, tmp_path)
+    assert list(found.series("loss/train").steps) == [*range(20)] and train_of(found) == pytest.approx(T)
+    assert list(found.series("loss/eval").steps) == [*range(1, 20, 2)] and list(found.series("loss/eval").values) == pytest.approx(V[1::2])

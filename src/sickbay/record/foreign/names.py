@@ -18,8 +18,8 @@ Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward",
 Phase = Literal["train", "eval", ""]
 
 TRAIN = frozenset("train training trn tr trainset fit learn".split())
-EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing holdout vld heldout".split())
-TEST = frozenset("test testing".split())
+EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing tst holdout vld heldout".split())
+TEST = frozenset("test testing tst".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
     "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset is was so far".split()

@@ -266,6 +266,8 @@ def steps_of(sheet: Sheet, choice: Choice, stretch: Stretch, rows: Rows) -> Rows
     inside = np.minimum(place, max(0, len(own_rows) - 1))
     has = (place < len(own_rows)) & (own_rows[inside] == rows) if len(own_rows) else np.zeros(len(rows), bool)
     own = np.where(has, own_values[inside] if len(own_rows) else 0.0, np.nan)
+    if len(rows) > 1 and (at[0] == len(stretch.rows) - 1 or at[-1] < 0) and bool(np.all(np.diff(own) > 0)) and float(np.max(np.abs(own))) < 2**53:
+        return np.asarray(np.round(own).astype(np.int64))  # a table with one curve below the other
     low = np.where(at >= 0, before, -np.inf)
     after = np.minimum(at + 1, len(stretch.rows) - 1)
     high = np.where(at + 1 < len(stretch.rows), stretch.steps[after], np.inf)
