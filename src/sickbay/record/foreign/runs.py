@@ -30,8 +30,8 @@ BEYOND, CLEARLY = 1.5, 4.0
 """An epoch is as long as the others, or is broken off: one that goes so many times farther than all before it continues them only where the loss
 is so many times nearer to their end than to their beginning."""
 CURVES = ("loss/train", "loss/eval", "accuracy/train", "accuracy/eval")
-ALONE, AGREED = 5, 2
-"""Rows on both sides of a new beginning, and curves that have to show it."""
+ALONE, AGREED, MOST_ANEW = 5, 2, 100
+"""Rows on both sides of a new beginning, curves that have to show it, and as many are looked for."""
 MANY, SHORT = 4, 3
 """Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
@@ -202,13 +202,17 @@ def _anew(sheet: Sheet, choice: Choice, rows: Rows) -> list[int]:
     curves = [-values if name.startswith("accuracy") else values for name, (own, values) in told if np.array_equal(own, rows)]
     if len(curves) < AGREED or not all(np.isfinite(c).all() for c in curves):
         return []
-    found, begin, train = [], 0, curves[0]
-    for i in range(ALONE, len(rows) - ALONE + 1):
-        if i - begin < ALONE or not all(c[i] > np.max(c[begin:i]) for c in curves):
-            continue
-        if train[i + 1] > np.max(train[begin:i]) and bool(np.all(np.diff(train[i : i + ALONE]) < 0)):
-            found.append(i)
-            begin = i
+    found: list[int] = []
+    while len(found) < MOST_ANEW:
+        begin = found[-1] if found else 0
+        peaks = [np.maximum.accumulate(c[begin:]) for c in curves]
+        worse = np.flatnonzero(np.logical_and.reduce([c[begin + 1 :] > p[:-1] for c, p in zip(curves, peaks, strict=True)])) + 1
+        worse = worse[(worse >= ALONE) & (worse <= len(rows) - begin - ALONE)]
+        train, peak = curves[0][begin:], peaks[0]
+        at = next((int(i) for i in worse if train[i + 1] > peak[i - 1] and bool(np.all(np.diff(train[i : i + ALONE]) < 0))), None)
+        if at is None:
+            break
+        found.append(begin + at)
     return found
 
 
