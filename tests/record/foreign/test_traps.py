@@ -722,3 +722,24 @@ def test_one_curve_below_the_other(phases: tuple[str, str], style: str, tmp_path
     (found,) = read_text(text, tmp_path)
     assert list(found.series("loss/train").steps) == [*range(20)] and train_of(found) == pytest.approx(T)
     assert list(found.series("loss/eval").steps) == [*range(1, 20, 2)] and list(found.series("loss/eval").values) == pytest.approx(V[1::2])
+
+
+SENTENCES = {
+    "phases in one line": "Epoch {e} Train: loss={t:.4f}, acc=0.5 | Val: loss={v:.4f}, acc=0.4",
+    "dicts of phases": "epoch {e} train {{'loss': {t:.4f}, 'acc': 0.5}} val {{'loss': {v:.4f}, 'acc': 0.4}}",
+    "the quantity first": "EPOCH {e}:\n  batch 1000 loss: {t:.5f}\nLOSS train {t:.5f} valid {v:.5f}",
+    "several quantities first": "Epoch {e}: LOSS train {t:.5f} val {v:.5f} ACC train 0.5 val 0.4",
+    "the epoch within the name": "Loss at epoch {e}: {t:.4f}\nValidation loss at epoch {e}: {v:.4f}",
+    "the epoch in brackets": "Train Loss (epoch {e}): {t:.4f}\nVal Loss (epoch {e}): {v:.4f}",
+    "sentences": "Mean train loss of epoch {e} is {t:.4f}. Mean val loss of epoch {e} is {v:.4f}.",
+    "a step within the name": "Training loss after step {e}00: {t:.4f}, validation loss: {v:.4f}",
+    "what ImageNet's scripts print": "Epoch: [{e}][0/391] Loss {t:.4f} ({t:.4f})\nTest: [0/79] loss 9.1 (9.1)\n * Acc@1 60.1 Acc@5 90.2 loss {v:.3f}",
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_text_in_other_words(name: str, tmp_path: Path) -> None:
+    text = "\n".join(SENTENCES[name].format(e=i + 1, t=t, v=v) for i, (t, v) in enumerate(zip(T, V, strict=True)))
+    (found,) = read_text(text, tmp_path)
+    assert train_of(found) == pytest.approx(T, abs=1e-3) and list(found.series("loss/eval").values) == pytest.approx(V, abs=1e-3)
+    assert not [n for n in found.all_series if ".." in n]
