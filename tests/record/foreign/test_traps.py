@@ -732,6 +732,8 @@ SENTENCES = {
     "the epoch within the name": "Loss at epoch {e}: {t:.4f}\nValidation loss at epoch {e}: {v:.4f}",
     "the epoch in brackets": "Train Loss (epoch {e}): {t:.4f}\nVal Loss (epoch {e}): {v:.4f}",
     "sentences": "Mean train loss of epoch {e} is {t:.4f}. Mean val loss of epoch {e} is {v:.4f}.",
+    "nested dicts": "{{'epoch': {e}, 'train': {{'loss': {t:.4f}}}, 'val': {{'loss': {v:.4f}}}}}",
+    "a remark": "Epoch {e}\nTraining loss = {t:.4f} (12.2 sec)\n  Validation loss = {v:.4f}  *** new best ***\nBest val loss: 0.1\nsaved at val loss 0.1",
     "a step within the name": "Training loss after step {e}00: {t:.4f}, validation loss: {v:.4f}",
     "what ImageNet's scripts print": "Epoch: [{e}][0/391] Loss {t:.4f} ({t:.4f})\nTest: [0/79] loss 9.1 (9.1)\n * Acc@1 60.1 Acc@5 90.2 loss {v:.3f}",
 }
@@ -743,3 +745,8 @@ def test_text_in_other_words(name: str, tmp_path: Path) -> None:
     (found,) = read_text(text, tmp_path)
     assert train_of(found) == pytest.approx(T, abs=1e-3) and list(found.series("loss/eval").values) == pytest.approx(V, abs=1e-3)
     assert not [n for n in found.all_series if ".." in n]
+
+
+def test_half_of_a_number_is_none(tmp_path: Path) -> None:
+    with pytest.raises(LogError):
+        read_text("\n".join(f"Train_Loss:{v:.4f}Val_Loss:{v:.4f}" for v in T), tmp_path)

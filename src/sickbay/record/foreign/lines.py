@@ -30,6 +30,7 @@ from sickbay.record.foreign.patterns import (
     PERCENT,
     POSSESSIVE,
     RATE,
+    REMARKED,
     RESULTS,
     RESULTS_NAMES,
     SCORED,
@@ -111,7 +112,7 @@ def _understand(line: str, heading: str) -> Plan:
     plan.bar, episodic = _bar(line), "episode" in line.lower()
     line = _axes(line, plan.spans)
     axes = len(plan.spans)
-    if SUMMARY.search(line) and not plan.spans:
+    if SUMMARY.search(line) and not plan.spans and not REMARKED.match(line):
         return plan
     phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
     if found := BOTH.search(line):
