@@ -422,3 +422,7 @@ def test_precision_that_falls_as_recall_rises_has_not_turned(tmp_path: Path) -> 
 
 def test_a_measure_is_not_asked_where_validation_has_a_loss(tmp_path: Path) -> None:
     assert judged(tmp_path, train_loss=LEARNED, val_loss=LEARNED + 0.1, val_wer=1 - TURNED).shapes[0] == "healthy"
+
+
+def test_a_column_that_is_called_val_may_be_an_accuracy(tmp_path: Path) -> None:
+    assert judged(tmp_path, train_loss=LEARNED, val=1 - 0.9 * np.exp(-np.arange(40) / 9)).shapes[0] == "healthy"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.errors import LogError
-from sickbay.record.foreign.names import SPREAD, Meaning, Phase, meaning, words
+from sickbay.record.foreign.names import LAST_RESORT, SPREAD, Meaning, Phase, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ def _scores(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
 
 def _measures(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
     """Where training has a loss and validation has none: what it is measured by instead. Of a detector's precision and recall one falls as the other rises."""
-    errors = [n for n, m in told.items() if m.kind == "metric" and m.phase == "eval" and m.part == "loss-like"]
+    errors = [n for n, m in told.items() if m.kind == "metric" and m.phase == "eval" and m.part == "loss-like" and m.order < LAST_RESORT]
     scores = [n for n, m in told.items() if m.kind == "metric" and m.phase == "eval" and m.part != "loss-like" and not OF_TWO & set(words(n))]
     if (error := _best(sheet, errors, told)) is not None:
         choice.series["error/eval"] = (error,)
