@@ -7,6 +7,7 @@ import numpy as np
 from sickbay.causes.accuracies import validation_accuracy
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.remarks import validation_easier
+from sickbay.causes.scores import turned_score
 from sickbay.causes.shapes import begun_before, first_sign, stands_in_noise, turned_alone, without_bound
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
@@ -110,6 +111,11 @@ def of_curves(record: Record, signs: Signs) -> str:
         return (
             "the loss runs away below zero, faster and faster: nothing bounds it; a cross-entropy does that with targets that are no probabilities "
             "(outside 0 to 1) or on outputs that are none, and so does a likelihood whose spread goes to zero"
+        )
+    if sign is None and (score := turned_score(record)) is not None:
+        return (
+            f"validation's {score.word} goes from {score.best:.3g} at step {score.step} back to {score.last:.3g} while the training loss falls on, as when a model "
+            "overfits; the log has no validation loss, which would tell how far"
         )
     if sign is None and (noisy := stands_in_noise(record)) is not None:
         return (

@@ -3,7 +3,7 @@
 | shape | what says it | verdict |
 |---|---|---|
 | `diverged-nan` | signs `nonfinite-loss`, `diverging-loss`, `nonfinite-gradient`, `raised-loss`; a loss that runs away below zero | sick (`lr-too-high`) if growth was seen, else undecided |
-| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged |
+| `overfitting` | cause `overfitting` (signs `val-rising`, `train-val-gap`) | sick; undecided if validation alone was logged, or only a score of it |
 | `oscillating` | signs `oscillating-loss`, `alternating-loss` | undecided |
 | `flat-not-learning` | signs `flat-loss` (of validation where a log has nothing else), `chance-level` | undecided: a curve does not say why |
 | `spikes` | sign `loss-spikes` | undecided |
@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sickbay.causes.scores import turned_score
 from sickbay.nouns import Sign
 from sickbay.record.reader import Record
 from sickbay.signs import Signs
@@ -41,6 +42,8 @@ AT_ONCE = 2.0
 """Times what the line of the first half falls: so much more is won where most of it is won at the very beginning."""
 LATE = 3
 """Epochs, and times those between two values: a log that is written every few epochs begins late too."""
+PASSED = 0.5
+"""Of the steps that a log tells, where it has no epochs: so many and more had passed before its first."""
 AWAY, FASTER = 100.0, 0.9
 """Times the first value, nine of ten values lower than the one before."""
 REMAINS = 0.3
@@ -76,10 +79,14 @@ def shapes(record: Record, signs: Signs, causes: Sequence[str]) -> tuple[str, ..
 
 
 def begun_before(record: Record) -> bool:
-    """The log begins in the middle of a run, several epochs after its first: what was learned before is not in it, so standing still is all that it shows."""
+    """The log begins in the middle of a run, several epochs (or, without any, many steps) after its first: what was learned before is not in it, so
+    standing still is all that it shows."""
     log, epochs = record.facts.log, record.series("epoch")
     by_epoch = record.series("loss/train") if log is not None and log.axis == "epoch" else epochs
     numbers = np.unique(by_epoch.steps if by_epoch is not epochs else epochs.values[np.isfinite(epochs.values)])
+    if len(numbers) < 2 and log is not None and log.axis == "step":
+        steps = record.series("loss/train").steps
+        return len(steps) > 1 and float(steps[0]) > PASSED * float(steps[-1] - steps[0]) and float(steps[0]) > LATE * float(np.max(np.diff(steps)))
     return len(numbers) > 1 and float(numbers[0]) >= LATE and float(numbers[0]) > LATE * float(np.max(np.diff(numbers)))
 
 
@@ -92,6 +99,8 @@ def _without_signs(record: Record) -> str:
         return "too-short"
     if stands_in_noise(record) is not None:
         return "plateau"
+    if turned_score(record) is not None:
+        return "overfitting"
     return "underfitting-short-training" if cut_short(record) else "healthy"
 
 
@@ -198,7 +207,13 @@ def turned_alone(record: Record) -> Curve | None:
     """Where a log has validation only: a loss that rose from its best by a fifth, beyond its noise. Without the training loss that is all that can be said."""
     if any(len(s) for s in record.series_like("loss/train")):
         return None
-    return next((c for c in _alone(record) if end(c).value > (1 + ROSE) * float(np.min(c.values)) + 4 * c.noise or _only_rises(c)), None)
+    return next((c for c in _alone(record) if _ends_above(c) or _only_rises(c)), None)
+
+
+def _ends_above(c: Curve) -> bool:
+    """Of a handful of values that go up and down, the last one has to be that high, too."""
+    limit = (1 + ROSE) * float(np.min(c.values))
+    return end(c).value > limit + 4 * c.noise and (len(c) >= HANDFUL or float(c.values[-1]) > limit)
 
 
 def _only_rises(c: Curve) -> bool:

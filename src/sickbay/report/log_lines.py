@@ -13,6 +13,7 @@ NAMES = {
     "accuracy/eval": "validation accuracy",
     "score/train": "training score",
     "score/eval": "validation score",
+    "error/eval": "validation error",
     "lr": "learning rate",
     "grad_norm": "gradient norm",
     "reward": "reward",

@@ -69,3 +69,13 @@ def test_lines_that_are_broken_are_counted(tmp_path: Path) -> None:
     found = sheet_of([*(json.dumps({"loss": i, "total_steps": 9}) for i in range(5)), '{"loss": 5, "st'], tmp_path)
     assert column(found, "loss") == [0.0, 1.0, 2.0, 3.0, 4.0] and "total_steps" not in found.columns
     assert any("1 line could not be read" in note for note in found.notes)
+
+
+def test_an_accuracy_in_objects_of_its_own_is_validations(tmp_path: Path) -> None:
+    apart, beside = [], []
+    for epoch in range(1, 7):
+        apart += [json.dumps({"lr": 0.02, "loss": 1 / epoch, "epoch": epoch, "iter": 40 * epoch, "step": 40 * epoch})]
+        apart += [json.dumps({"accuracy/top1": 50.0 + epoch, "time": 0.1, "step": epoch})]
+        beside += [json.dumps({"loss": 1 / epoch, "accuracy": 0.5 + epoch / 100, "epoch": epoch})]
+    assert sheet_of(apart, tmp_path).phases == {"accuracy/top1": "eval"}
+    assert sheet_of(beside, tmp_path).phases == {}

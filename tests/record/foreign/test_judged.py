@@ -383,3 +383,46 @@ def test_a_bad_batch_in_each_epoch_counts_in_the_mean(hard: float, shape: str, t
     rows = "".join(f"{i // 8},{i},{v},\n" + (f"{i // 8},{i},,{0.0467 + 1e-4 * (i // 8)}\n" if i % 8 == 7 else "") for i, v in enumerate(loss))
     path.write_text("epoch,step,train_loss,val_loss\n" + rows)
     assert diagnose(read_logs([path])[0]).shapes[0] == shape
+
+
+@pytest.mark.parametrize(("last", "shape"), [(4.9, "overfitting"), (2.7, "unclear")])
+def test_a_handful_of_evaluations_ends_high_only_where_its_last_value_is(last: float, shape: str, tmp_path: Path) -> None:
+    diagnosis = judged(tmp_path, train_loss=[np.nan] * 4, val_loss=[2.4, 3.6, 4.8, last])
+    assert diagnosis.shapes[0] == shape, diagnosis.reason
+
+
+@pytest.mark.parametrize(("first", "shape"), [(9000, "plateau"), (50, "flat-not-learning")])
+def test_a_log_that_begins_after_thousands_of_steps_shows_only_standing_still(first: int, shape: str, tmp_path: Path) -> None:
+    """The first at step 9000 of 10950; the other where every log of a value in fifty steps begins."""
+    path = tmp_path / "log.csv"
+    path.write_text(table(["step", "train_loss"], [[first + 50 * i, 4.2 + 0.02 * RNG.standard_normal()] for i in range(40)]))
+    assert diagnose(read_logs([path])[0]).shapes[0] == shape
+
+
+TURNED = 0.5 + 0.35 * (1 - np.exp(-np.arange(40) / 3)) - 0.3 * np.clip((np.arange(40) - 12) / 27, 0, None) + 0.004 * RNG.standard_normal(40)
+KEPT = np.where(np.arange(40) < 12, TURNED, np.maximum(TURNED, 0.80 + 0.004 * RNG.standard_normal(40)))
+LEARNED = 0.02 + 2 * np.exp(-np.arange(40) / 7)
+
+
+@pytest.mark.parametrize("name", ["val_accuracy", "val_dice", "test error", "val_wer"])
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_measure_of_validation_beside_a_training_loss(name: str, turned: bool, tmp_path: Path) -> None:
+    score = TURNED if turned else KEPT
+    measured = 1 - score if name in ("test error", "val_wer") else score
+    diagnosis = judged(tmp_path, **{"train_loss": LEARNED, name: measured})
+    assert diagnosis.shapes[0] == ("overfitting" if turned else "healthy"), diagnosis.reason
+    assert diagnosis.verdict == ("undecided" if turned else "healthy") and (("back to" in diagnosis.reason) is turned)
+    stopped = judged(tmp_path, **{"train_loss": np.maximum(LEARNED, LEARNED[12]), name: measured})
+    assert "overfitting" not in stopped.shapes  # training stands, too: it is something else
+
+
+def test_precision_that_falls_as_recall_rises_has_not_turned(tmp_path: Path) -> None:
+    assert judged(tmp_path, train_loss=LEARNED, val_precision=TURNED, val_recall=KEPT).shapes[0] == "healthy"
+
+
+def test_a_measure_is_not_asked_where_validation_has_a_loss(tmp_path: Path) -> None:
+    assert judged(tmp_path, train_loss=LEARNED, val_loss=LEARNED + 0.1, val_wer=1 - TURNED).shapes[0] == "healthy"
+
+
+def test_a_column_that_is_called_val_may_be_an_accuracy(tmp_path: Path) -> None:
+    assert judged(tmp_path, train_loss=LEARNED, val=1 - 0.9 * np.exp(-np.arange(40) / 9)).shapes[0] == "healthy"

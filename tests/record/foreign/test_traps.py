@@ -541,3 +541,212 @@ def test_one_curve_downloaded_from_tensorboard(tmp_path: Path) -> None:
     (record,) = read_text(table(["Wall time", "Step", "Value"], [[1.7e9 + i, 10 * i, v] for i, v in enumerate(VALUES)]), tmp_path)
     np.testing.assert_allclose(train_of(record), VALUES)
     assert record.series("loss/train").steps[-1] == 290
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_lines_end_as_they_do_on_any_machine(end: str, tmp_path: Path) -> None:
+    rows = table(["epoch", "acc", "loss", "val_loss"], [[i, 0.5, v, v + 0.1] for i, v in enumerate(falling(12))])
+    (found,) = read_text("\n".join(rows.split("\n")).replace("\r\n", "\n").replace("\n", end), tmp_path)
+    assert train_of(found) == pytest.approx(falling(12)) and len(found.series("loss/eval")) == 12
+    (printed,) = read_text("".join(f"Epoch {i + 1}/12 loss: {v:.4f}{end}" for i, v in enumerate(falling(12))), tmp_path)
+    assert train_of(printed) == pytest.approx(falling(12), abs=1e-4)
+
+
+def printed_by_trainer(epochs: int, every: float, first: float, last: float) -> list[str]:
+    """What the HF Trainer prints: evaluations after each epoch, the training loss every so many epochs, a summary."""
+    told, lines = 0.0, []
+    for epoch in range(1, epochs + 1):
+        while told + every <= epoch:
+            told += every
+            lines.append(f"{{'loss': {last + (first - last) * math.exp(-told):.4f}, 'learning_rate': 1e-05, 'epoch': {told:.2f}}}")
+        lines.append(f"{{'eval_loss': {last + (first - last) * math.exp(-epoch) + 0.05:.4f}, 'eval_runtime': 1.2, 'epoch': {float(epoch)}}}")
+    return [*lines, f"{{'train_runtime': 33.1, 'train_loss': 0.9, 'epoch': {float(epochs)}}}"]
+
+
+def test_two_trainings_that_one_script_printed_are_two_runs(tmp_path: Path) -> None:
+    one, two = printed_by_trainer(3, 0.25, 4.0, 1.0), printed_by_trainer(8, 2.2, 0.9, 0.1)
+    tested = "{'eval_loss': 1.3, 'eval_runtime': 1.2, 'epoch': 3.0}"  # the finished model once more: still of the first
+    pretrained, tuned = read_text("\n".join([*one, "Perplexity: 3.67", tested, "Some weights were newly initialized", *two]), tmp_path)
+    assert len(train_of(pretrained)) == 12 and pretrained.series("loss/eval").values[-1] == 1.3
+    assert len(train_of(tuned)) == 3 and diagnose(tuned).shapes[0] == "healthy"
+
+
+def test_evaluations_between_two_values_of_the_training_loss_are_all_kept(tmp_path: Path) -> None:
+    (found,) = read_text("\n".join(printed_by_trainer(8, 2.2, 0.9, 0.1)), tmp_path)
+    evaluated = found.series("loss/eval")
+    assert len(evaluated) == 8 and bool(np.all(np.diff(evaluated.steps) > 0)) and bool(np.all(np.diff(evaluated.values) < 0))
+    assert len(train_of(found)) == 3
+
+
+def test_names_in_the_plural(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"train_losses": falling(9), "val_losses": falling(9), "train_accs": [0.5 + 0.05 * i for i in range(9)], "test_accuracies": [0.4] * 9}
+    )
+    (found,) = read_text(text, tmp_path)
+    assert len(found.series("accuracy/train")) == len(found.series("accuracy/eval")) == 9
+    (preferred,) = read_text(hf([{"loss": v, "rewards/accuracies": 0.5, "step": i} for i, v in enumerate(falling(9, 0.69, 0.2))]), tmp_path)
+    assert not len(preferred.series("accuracy/train")) and not len(preferred.series("reward"))
+
+
+RESULTS = [
+    ["brisk-1", "a1", 0.01, 25, 0.31, 0.52],
+    ["calm-2", "b2", 0.003, 31, 0.22, 0.47],
+    ["dusty-3", "c3", 0.001, 29, 0.41, 0.66],
+    ["early-4", "d4", 0.01, 31, 0.52, 0.71],
+]
+
+
+def test_a_table_of_the_results_of_runs_is_no_curve(tmp_path: Path) -> None:
+    header = ["name", "id", "lr", "epoch", "train_loss", "val_loss"]
+    with pytest.raises(LogError, match=r"one row for each of several runs \(brisk-1, calm-2, dusty-3, \.\.\.\)"):
+        read_text(table(header, RESULTS), tmp_path)
+
+
+@pytest.mark.parametrize("change", ["the same name in every row", "names that are numbered", "an epoch that counts up", "two rows"])
+def test_a_table_with_a_column_of_names_is_a_curve(change: str, tmp_path: Path) -> None:
+    rows = [list(row) for row in RESULTS]
+    for i, row in enumerate(rows):
+        if change == "the same name in every row":
+            row[:2] = ["brisk-1", "a1"]
+        if change == "names that are numbered":
+            row[0] = f"weights_{i:03d}.pt"
+        if change == "an epoch that counts up":
+            row[3] = i
+    found = read_text(table(["name", "id", "lr", "epoch", "train_loss", "val_loss"], rows[: 2 if change == "two rows" else 4]), tmp_path)
+    assert train_of(found[-1])
+
+
+def unnumbered(train: list[float], val: list[float]) -> str:
+    return table(["epoch", "loss", "val_loss"], [[0, a, b] for a, b in zip(train, val, strict=True)])
+
+
+def test_a_run_that_begins_anew_without_a_number_for_it(tmp_path: Path) -> None:
+    """`fit(epochs=1)` in a loop: every row is epoch 0, and the second attempt was appended."""
+    first, second = falling(8, 1.8, 0.9), falling(20, 2.6, 0.4)
+    found = read_text(unnumbered([*first, *second], [*falling(8, 1.9, 1.0), *falling(20, 2.2, 0.5)]), tmp_path)
+    assert [len(train_of(r)) for r in found] == [8, 20] and diagnose(found[-1]).shapes[0] == "healthy"
+
+
+@pytest.mark.parametrize("change", ["a jump of one row", "a divergence that stays", "only training"])
+def test_a_jump_in_a_table_without_numbers_begins_no_run(change: str, tmp_path: Path) -> None:
+    train, val = falling(28, 2.0, 0.5), falling(28, 2.1, 0.6)
+    if change == "a jump of one row":
+        train[10], val[10] = 3.0, 3.1
+    elif change == "a divergence that stays":
+        train[14:], val[14:] = [3.0 + 0.01 * (i % 3) for i in range(14)], [3.1] * 14
+    else:
+        train[14:] = falling(14, 3.0, 0.4)
+    assert len(read_text(unnumbered(train, val), tmp_path)) == 1
+
+
+LINES = "".join(f"Epoch {i + 1}/12 train loss {v:.4f} val loss {v + 0.1:.4f}\n" for i, v in enumerate(falling(12)))
+CONFIGURED = {
+    "over several lines": json.dumps({"lr": 0.001, "epochs": 12, "loss": {"name": "ce", "weight": 1.0}}, indent=2),
+    "in one line": json.dumps({"lr": 0.001, "epochs": 12}),
+    "in two lines": '{"lr": 0.001, "epochs": 12}\n{"layers": 3, "width": 64}',
+    "two over several lines": '{\n "lr": 0.001\n}\n{\n "layers": 3\n}',
+    "the arguments": '["--lr", "0.001"]',
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_log_after_a_configuration_in_json(name: str, tmp_path: Path) -> None:
+    (found,) = read_text(f"{CONFIGURED[name]}\n{LINES}", tmp_path)
+    assert len(train_of(found)) == len(found.series("loss/eval")) == 12
+    (listed,) = read_text(f"{CONFIGURED[name]}\n{table(['epoch', 'loss'], [[i, v] for i, v in enumerate(falling(12))])}", tmp_path)
+    assert len(train_of(listed)) == 12
+
+
+def test_json_with_python_s_habits(tmp_path: Path) -> None:
+    rows = [
+        f'{{\n "loss": {v},\n "grad_norm": {"nan" if i == 2 else 0.5},\n "note": "a, nan",\n "epoch": {i},\n}}\n' for i, v in enumerate(falling(9))
+    ]
+    (found,) = read_text("".join(rows), tmp_path)
+    assert len(train_of(found)) == len(found.series("grad_norm")) == 9
+    (lists,) = read_text('{"train_loss": [2.0, nan, 1.5, 1.2,], "val_loss": [2.1, 1.9, -inf, 1.4]}', tmp_path)
+    assert len(train_of(lists)) == len(lists.series("loss/eval")) == 4
+
+
+def test_json_that_is_cut_off_is_not_read_as_text(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="cut off"):
+        read_text('{\n "loss": [\n  2.0,\n  1.5,\n  1.2,\n  1.1', tmp_path)
+
+
+T, V = falling(20), falling(20, 2.1, 0.6)
+ROWS = [{"epoch": i, "train_loss": a, "val_loss": b, "per_class": {"iou": [0.1, 0.2]}} for i, (a, b) in enumerate(zip(T, V, strict=True))]
+DOCUMENTS: dict[str, object] = {
+    "pairs of a step and a value": {"train_loss": [[i, v] for i, v in enumerate(T)], "val_loss": [[i, v] for i, v in enumerate(V)]},
+    "points with names": {
+        "train_loss": [{"step": i, "value": v} for i, v in enumerate(T)],
+        "val_loss": [{"step": i, "value": v} for i, v in enumerate(V)],
+    },
+    "values in lists of their own": {"train_loss": [[v] for v in T], "val_loss": [[v] for v in V]},
+    "one curve after the other": [{"key": k, "value": v, "step": i} for k, c in (("train_loss", T), ("val_loss", V)) for i, v in enumerate(c)],
+    "a table of pandas": {"columns": ["epoch", "train_loss", "val_loss"], "index": [*range(20)], "data": [[i, T[i], V[i]] for i in range(20)]},
+    "the quantity before the phase": {"loss": {"train": T, "val": V}, "accuracy": {"train": T, "val": V}},
+    "rows with lists in them": ROWS,
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_json_documents_of_other_kinds(name: str, tmp_path: Path) -> None:
+    (found,) = read_text(json.dumps(DOCUMENTS[name]), tmp_path)
+    assert train_of(found) == pytest.approx(T) and list(found.series("loss/eval").values) == pytest.approx(V)
+    assert bool(len(found.series("accuracy/eval"))) is (name == "the quantity before the phase")
+
+
+@pytest.mark.parametrize("inner", [{"history": {"train_loss": T, "val_loss": V}}, {"epochs": ROWS}, {"train_loss": T, "val_loss": V}])
+@pytest.mark.parametrize("outer", ["a list", "under a name"])
+def test_folds_are_runs(inner: dict[str, object], outer: str, tmp_path: Path) -> None:
+    folds = [{"fold": k, "best_val_loss": 0.6, **inner} for k in range(3)]
+    found = read_text(json.dumps(folds if outer == "a list" else {"folds": folds, "mean": 0.6}), tmp_path)
+    assert [len(train_of(r)) for r in found] == [len(r.series("loss/eval")) for r in found] == [20, 20, 20]
+
+
+def test_validation_that_is_null_in_most_epochs(tmp_path: Path) -> None:
+    (found,) = read_text(json.dumps({"train_loss": T, "val_loss": [v if i % 5 == 4 else None for i, v in enumerate(V)]}), tmp_path)
+    assert len(train_of(found)) == 20 and list(found.series("loss/eval").values) == pytest.approx(V[4::5])
+
+
+@pytest.mark.parametrize("phases", [("train", "val"), ("tst", "trn")])
+@pytest.mark.parametrize("style", ["a table", "names in a column", "JSON lines"])
+def test_one_curve_below_the_other(phases: tuple[str, str], style: str, tmp_path: Path) -> None:
+    """All of training, then all of validation (or first, sorted by name), each with its own epochs, validation in every other one."""
+    rows = [(p, i, (T if p in ("train", "trn") else V)[i]) for p in phases for i in range(20) if p in ("train", "trn") or i % 2]
+    if style == "a table":
+        text = table(["split", "epoch", "loss"], [list(row) for row in rows])
+    elif style == "names in a column":
+        text = table(["tag", "epoch", "value"], [[f"loss/{p}", i, v] for p, i, v in rows])
+    else:
+        text = "\n".join(json.dumps({"split": p, "epoch": i, "loss": v}) for p, i, v in rows)
+    (found,) = read_text(text, tmp_path)
+    assert list(found.series("loss/train").steps) == [*range(20)] and train_of(found) == pytest.approx(T)
+    assert list(found.series("loss/eval").steps) == [*range(1, 20, 2)] and list(found.series("loss/eval").values) == pytest.approx(V[1::2])
+
+
+SENTENCES = {
+    "phases in one line": "Epoch {e} Train: loss={t:.4f}, acc=0.5 | Val: loss={v:.4f}, acc=0.4",
+    "dicts of phases": "epoch {e} train {{'loss': {t:.4f}, 'acc': 0.5}} val {{'loss': {v:.4f}, 'acc': 0.4}}",
+    "the quantity first": "EPOCH {e}:\n  batch 1000 loss: {t:.5f}\nLOSS train {t:.5f} valid {v:.5f}",
+    "several quantities first": "Epoch {e}: LOSS train {t:.5f} val {v:.5f} ACC train 0.5 val 0.4",
+    "the epoch within the name": "Loss at epoch {e}: {t:.4f}\nValidation loss at epoch {e}: {v:.4f}",
+    "the epoch in brackets": "Train Loss (epoch {e}): {t:.4f}\nVal Loss (epoch {e}): {v:.4f}",
+    "sentences": "Mean train loss of epoch {e} is {t:.4f}. Mean val loss of epoch {e} is {v:.4f}.",
+    "nested dicts": "{{'epoch': {e}, 'train': {{'loss': {t:.4f}}}, 'val': {{'loss': {v:.4f}}}}}",
+    "a remark": "Epoch {e}\nTraining loss = {t:.4f} (12.2 sec)\n  Validation loss = {v:.4f}  *** new best ***\nBest val loss: 0.1\nsaved at val loss 0.1",
+    "a step within the name": "Training loss after step {e}00: {t:.4f}, validation loss: {v:.4f}",
+    "what ImageNet's scripts print": "Epoch: [{e}][0/391] Loss {t:.4f} ({t:.4f})\nTest: [0/79] loss 9.1 (9.1)\n * Acc@1 60.1 Acc@5 90.2 loss {v:.3f}",
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_text_in_other_words(name: str, tmp_path: Path) -> None:
+    text = "\n".join(SENTENCES[name].format(e=i + 1, t=t, v=v) for i, (t, v) in enumerate(zip(T, V, strict=True)))
+    (found,) = read_text(text, tmp_path)
+    assert train_of(found) == pytest.approx(T, abs=1e-3) and list(found.series("loss/eval").values) == pytest.approx(V, abs=1e-3)
+    assert not [n for n in found.all_series if ".." in n]
+
+
+def test_half_of_a_number_is_none(tmp_path: Path) -> None:
+    with pytest.raises(LogError):
+        read_text("\n".join(f"Train_Loss:{v:.4f}Val_Loss:{v:.4f}" for v in T), tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sickbay.errors import LogError
-from sickbay.record.foreign.names import SPREAD, Meaning, Phase, meaning, words
+from sickbay.record.foreign.names import LAST_RESORT, SPREAD, Meaning, Phase, meaning, words
 from sickbay.record.foreign.sheet import Sheet
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,7 @@ WHOLE = 100.0
 SAME = 1e-3
 """Printed with four digits or more, multiples of one another agree to this."""
 TOO_FEW = 3
+OF_TWO = frozenset({"precision", "recall"})
 """Values of a training loss beside a validation loss of many: no curve."""
 ALIASES = {
     "loss": "loss/train", "train": "loss/train", "train_loss": "loss/train", "val": "loss/eval", "eval": "loss/eval", "val_loss": "loss/eval", "eval_loss": "loss/eval",
@@ -72,6 +73,8 @@ def choose(sheet: Sheet, wanted: Mapping[str, str]) -> Choice:
             choice.series[series] = (plain,)
     if not any(name.startswith(("loss/", "accuracy/")) for name in choice.series):
         _scores(sheet, told, choice)
+    elif "loss/train" in choice.series and not {"loss/eval", "accuracy/eval"} & choice.series.keys():
+        _measures(sheet, told, choice)
     rates = [n for n, m in told.items() if m.kind == "lr"]
     choice.series |= {f"lr@{i}" if i else "lr": (name,) for i, name in enumerate(rates[:MOST_SETS])}
     norms = sorted((n for n, m in told.items() if m.kind == "grad_norm"), key=lambda n: (told[n].order, -len(sheet.columns[n])))
@@ -96,6 +99,16 @@ def _scores(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
     if main is not None:
         twin = next((n for n, m in found.items() if m.phase == "train" and m.part == found[main].part and n != main), None)
         choice.series |= {f"score/{found[main].phase or 'eval'}": (main,)} | ({"score/train": (twin,)} if twin else {})
+
+
+def _measures(sheet: Sheet, told: Mapping[str, Meaning], choice: Choice) -> None:
+    """Where training has a loss and validation has none: what it is measured by instead. Of a detector's precision and recall one falls as the other rises."""
+    errors = [n for n, m in told.items() if m.kind == "metric" and m.phase == "eval" and m.part == "loss-like" and m.order < LAST_RESORT]
+    scores = [n for n, m in told.items() if m.kind == "metric" and m.phase == "eval" and m.part != "loss-like" and not OF_TWO & set(words(n))]
+    if (error := _best(sheet, errors, told)) is not None:
+        choice.series["error/eval"] = (error,)
+    elif (score := next((n for n in scores if _bounded(sheet, n)), None)) is not None:
+        choice.series["score/eval"] = (score,)
 
 
 def _bounded(sheet: Sheet, name: str) -> bool:

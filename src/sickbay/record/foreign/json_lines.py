@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from sickbay.record.foreign.json_columns import Gatherer
-from sickbay.record.foreign.json_rows import loads, number
+from sickbay.record.foreign.json_rows import flat, loads, number
 from sickbay.record.foreign.names import meaning
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
@@ -25,13 +26,18 @@ REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 def matches(source: Source) -> bool:
-    """Several of the first lines are whole objects; a single line may as well be a document of lists."""
+    """Several of the first lines are whole objects; a single line may as well be a document of lists, and a few that tell of no loss the
+    configuration that a text begins with."""
     lines = [x for x in source.text.split("\n") if x.strip()]
-    whole = [isinstance(loads(x), dict) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
+    read = [loads(x) for x in lines[:SAMPLE] if x.lstrip()[:1] == "{" and x.rstrip()[-1:] == "}"]
+    whole = [item for item in read if isinstance(item, dict)]
     if len(lines) == 1:
         item = loads(lines[0])
         return isinstance(item, dict) and _is_row(item)
-    return sum(whole) >= min(2, len(lines) - 1)
+    if len(whole) < min(2, len(lines) - 1):
+        return False
+    told = any(meaning(name).kind in ("loss", "accuracy", "metric") for item in whole for name, _ in flat(item))
+    return told or 2 * len(whole) >= len(lines[:SAMPLE])
 
 
 def _is_row(item: dict[str, Any]) -> bool:
@@ -51,7 +57,17 @@ def read(source: Source) -> Sheet:
         sheet.block(gatherer.columns(items), len(items))
     if broken:
         sheet.note(f"{broken} line{'s' if broken > 1 else ''} could not be read as JSON (the last one of a log may be half-written)")
+    sheet.phases |= dict.fromkeys(_measured_apart(sheet), "eval")
     return sheet
+
+
+def _measured_apart(sheet: Sheet) -> Iterator[str]:
+    """An object is what a program knows at one time: an accuracy that never stands beside the training loss was measured at another, on validation data."""
+    told = {name: meaning(name) for name in sheet.columns}
+    losses = [sheet.columns[name].arrays()[0] for name, m in told.items() if m.kind == "loss" and m.phase != "eval"]
+    for name, m in told.items() if losses else ():
+        if m.kind in ("accuracy", "metric") and not m.phase and not any(np.isin(rows, sheet.columns[name].arrays()[0]).any() for rows in losses):
+            yield name
 
 
 def _objects(block: str) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from sickbay.record.foreign.patterns import (
     COUNTED,
     COUNTER,
     DETECTION,
+    EACH,
     ENDED,
     EPOCH,
     EXTREME,
@@ -29,8 +30,10 @@ from sickbay.record.foreign.patterns import (
     PERCENT,
     POSSESSIVE,
     RATE,
+    REMARKED,
     RESULTS,
     RESULTS_NAMES,
+    SCORED,
     SPOKEN,
     STAMP,
     STEP,
@@ -38,6 +41,7 @@ from sickbay.record.foreign.patterns import (
     TIME,
     TRANSLATION,
     TWICE,
+    WITHIN,
 )
 from sickbay.record.foreign.tongues import english_line
 
@@ -63,6 +67,8 @@ class Plan:
     nameless: bool = False
     """A bar that does not say whether it is about training or validation."""
 
+    ends: bool = False
+    """Training is done: what comes below is another one."""
     moves: bool = False
     """Whether it says where the lines below it belong: kept, because every line of a long log asks for it."""
 
@@ -91,10 +97,12 @@ def _understand(line: str, heading: str) -> Plan:
     if found := DETECTION.match(line):
         return Plan({"epoch": found.span(1), **_summands(line, found.span(2))}, told=True, bar=_bar(line))
     if ENDED.search(line):
+        plan.ends = True
         return plan
     if not HINT.search(line):
         plan.heading = _announced(line)
         return plan
+    heading = "eval" if SCORED.match(line) else heading
     line = POSSESSIVE.sub("  ", STAMP.sub(lambda m: " " * len(m[0]), line.translate(PLAIN)))
     line = SPOKEN.sub(lambda m: ":".ljust(len(m[0])), line)
     heading = "" if RATE.search(line) else heading
@@ -104,7 +112,7 @@ def _understand(line: str, heading: str) -> Plan:
     plan.bar, episodic = _bar(line), "episode" in line.lower()
     line = _axes(line, plan.spans)
     axes = len(plan.spans)
-    if SUMMARY.search(line) and not plan.spans:
+    if SUMMARY.search(line) and not plan.spans and not REMARKED.match(line):
         return plan
     phase, marks = _phase(line, heading), [(m.end(), "eval" if EVAL & set(words(m[0])) else "train") for m in MARK.finditer(line)]
     if found := BOTH.search(line):
@@ -112,6 +120,10 @@ def _understand(line: str, heading: str) -> Plan:
         plan.spans |= {f"train {what}": found.span(3), f"val {what}": found.span(4)}
         plan.told = True
         line = _blank(line, found)
+    for each in EACH.finditer(line):
+        plan.spans |= {f"train {each[1]}": each.span(2), f"val {each[1]}": each.span(3)}
+        plan.told = True
+        line = _blank(line, each)
     for match in PAIR.finditer(line):
         while marks and marks[0][0] <= match.start():
             phase = marks.pop(0)[1]
@@ -149,6 +161,9 @@ def _summands(line: str, span: Span) -> dict[str, Span]:
 
 def _axes(line: str, spans: dict[str, Span]) -> str:
     """Take epoch and step out of the line, in all their forms: "Epoch: [3][ 10/390]", "Epoch 3/10", "iter 100:", "[100/500]"."""
+    for within in WITHIN.finditer(line):
+        spans.setdefault("epoch" if within[2] else "step", within.span(3))
+        line = line[: within.start()] + "." * (within.end() - within.start()) + line[within.end() :]  # of the word before it
     if found := PAIRED.match(line) or TWICE.search(line):
         spans |= {"epoch": found.span(1), "step": found.span(2)}
         line = _blank(line, found)
@@ -199,7 +214,7 @@ def _name(label: str, phase: str, *, placed: bool) -> str | None:
         return None  # of the whole run, or of both phases: whose it is cannot be told
     phase = "eval" if EVAL & said else "train" if TRAIN & said else phase
     for k in range(len(parts)):
-        name = " ".join(parts[k:])
+        name = " ".join(parts[k:]).rstrip(".")
         m = meaning(name)
         shorter = meaning(" ".join(parts[k + 1 :])) if k + 1 < len(parts) else None
         if m.kind == "other" or (k == 0 and len(parts) > 2 and m.part and m.part != "loss-like" and shorter and shorter.kind == m.kind):

@@ -18,8 +18,8 @@ Kind = Literal["step", "epoch", "loss", "accuracy", "lr", "grad_norm", "reward",
 Phase = Literal["train", "eval", ""]
 
 TRAIN = frozenset("train training trn tr trainset fit learn".split())
-EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing holdout vld heldout".split())
-TEST = frozenset("test testing".split())
+EVAL = frozenset("val va valid validation validating evaluating vali eval evaluation dev test testing tst holdout vld heldout".split())
+TEST = frozenset("test testing tst".split())
 FILLERS = frozenset(
     "epoch step iter iteration batch avg average averaged mean total smoothed running overall all global set cur current metrics metric scalar "
     "scalars log logs raw value values per de model sum final last main objective ema trainer history lm now the of on at data dataset is was so far".split()
@@ -37,7 +37,7 @@ PERPLEXITY = frozenset({"ppl", "perplexity"})
 LAST_RESORT = 9
 """A column that is called "train" and no more."""
 LOSS_LIKE_FILLERS = frozenset("squared absolute cross entropy root binary multi categorical sparse log percentage".split())
-ACCURACY = frozenset("acc accuracy acc1 top1 prec1 precision1".split())
+ACCURACY = frozenset("acc accuracy accs accuracies acc1 top1 prec1 precision1".split())
 ACCURACY_FILLERS = frozenset("1 top categorical sparse binary balanced cls classification multiclass score".split())
 NOT_A_RATE = frozenset("mult multiplier scale ratio decay factor min max warmup end start group".split())
 STEPS = {
@@ -59,7 +59,7 @@ BOXES = frozenset("box obj cls dfl giou om oo".split())
 UNITS = frozenset("runtime second seconds sec time samples eta memory mem flos loader fps percentage elapsed remaining days hours minutes".split())
 UNIT = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
 """`Epochs(/10)`, `step (x1000)`: what an axis counts in."""
-GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|acc|accuracy|err|error)$")
+GLUED = re.compile(r"^(train|training|valid|validation|val|eval|test|dev)(loss|losses|acc|accs|accuracy|accuracies|err|error)$")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _measured(tokens: tuple[str, ...], phase: Phase, grain: Literal["step", "epo
         return Meaning("reward", phase, "_".join(rest), grain, len(tokens) + SPREAD * bool({"std", "min", "max", "var"} & set(tokens)))
     if LOSS & set(tokens):
         return Meaning("loss", phase, "_".join(rest), grain, order)
-    if ACCURACY & set(tokens) and "5" not in tokens:
+    if ACCURACY & set(tokens) and "5" not in tokens and not REWARD & set(tokens):
         return Meaning("accuracy", phase, "_".join(t for t in rest if t not in ACCURACY | ACCURACY_FILLERS), grain, order)
     like = LOSS_LIKE | {"entropy"} if "cross" in tokens else LOSS_LIKE
     if like & set(tokens) and not [t for t in rest if t not in LOSS_LIKE | LOSS_LIKE_FILLERS and not (phase and t.isdigit())]:

@@ -38,7 +38,7 @@ COUNTER = re.compile(r"^[\s#]{0,9}(\d{1,12})/(\d{1,12}) - ")
 CLOSED = re.compile(r"^\s{0,9}\[[=>. ]{3,200}\].{1,400}\s(\d{1,12})/(\d{1,12})\s{0,9}$")
 """` [====>....]  Step: 53ms | Loss: 1.234 | Acc: 45.2%  12/391`: a bar that counts at its end, and does not say whose numbers they are."""
 PAIR = re.compile(
-    rf"(?<![\w./@\-])({WORD}(?:\s{{1,9}}[A-Za-z(][\w./@\-)]{{0,60}}){{0,2}})[\"'\])]{{0,3}}\s{{0,9}}(?:[:=]\s{{0,9}}|\s{{1,9}}|\()(?:tensor\(|\[\s{{0,9}})?[\"']?({NUMBER})(?![\w:]{{0,20}}[A-Za-z]{{4,}})",
+    rf"(?<![\w./@\-])({WORD}(?:\s{{1,9}}[A-Za-z(][\w./@\-)]{{0,60}}){{0,2}})[\"'\])]{{0,3}}\s{{0,9}}(?:[:=]\s{{0,9}}|\s{{1,9}}|\()(?:tensor\(|\[\s{{0,9}})?[\"']?({NUMBER})(?!\.?\d|[\w:]{{0,20}}[A-Za-z]{{4,}})",
     re.IGNORECASE,
 )
 """Up to three words and the number after them."""
@@ -53,11 +53,29 @@ MARKDOWN = str.maketrans("`*", "  ")
 """Logs are pasted into reports: **Step 750:** Train Loss `2.54`."""
 SUMMARY = re.compile(r"\b(?:best|saved?|saving|improved?|checkpoint|patience|restor\w+|completed?|finished|early[ -]stop\w*)\b", re.IGNORECASE)
 """Lines that repeat a number of the curve, or tell of the whole run."""
+REMARKED = re.compile(
+    rf"^\W{{0,20}}(?:train\w{{0,6}}|val\w{{0,7}}|eval\w{{0,6}}|dev)[\s_]{{1,3}}loss\s{{0,9}}[:=]\s{{0,9}}(?:{NUMBER})", re.IGNORECASE
+)
+"""`Validation loss: 1.3 *** new best ***`: no repetition, but a remark on what is told here."""
 MARK = re.compile(
-    r"\[\s{0,3}(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)\s{0,3}\]|\b(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)\s{0,3}:(?=\s{0,3}[\[;])",
+    r"\[\s{0,3}(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)\s{0,3}\]"
+    r"|\b(?:train\w{0,6}|val\w{0,7}|eval\w{0,6}|test\w{0,4}|dev)[\"']?\s{0,3}(?::(?=\s{0,3}[\[;A-Za-z{'\"])|(?=\{))",
     re.IGNORECASE,
 )
-"""`[train] loss=1.2, [valid] loss=1.3` and `Test: [0/98] Loss 1.3`: what comes after it is of that phase."""
+"""`[train] loss=1.2, [valid] loss=1.3`, `Train: loss 1.2 | Val: loss 1.3`, `val {'loss': 1.3}` and `Test: [0/98] Loss 1.3`: what comes after it is of
+that phase."""
+EACH = re.compile(
+    rf"\b(loss|acc\w{{0,5}}|error)\s{{0,3}}[:\-]?\s{{1,3}}train\w{{0,3}}\s{{0,3}}[:=]?\s{{0,3}}({NUMBER})[\s,;|/]{{1,5}}(?:val\w{{0,7}}|test|dev|eval)\s{{0,3}}[:=]?\s{{0,3}}({NUMBER})",
+    re.IGNORECASE,
+)
+"""`LOSS train 1.2 valid 1.3`, as PyTorch's own tutorial prints it."""
+WITHIN = re.compile(
+    rf"(?<=loss|.acc|racy|rror)(\s{{1,3}}(?:(?:at|after|for|of|in)\s{{1,3}})?\(?(?:(epochs?)|steps?|iter(?:ation)?)\s{{1,3}}#?(\d{{1,12}})(?:\s?/\s?\d{{1,12}})?\)?)(?=\s{{0,3}}[:=]\s{{0,3}}(?:{NUMBER}))",
+    re.IGNORECASE,
+)
+"""`Training loss after epoch 3: 0.51`: the axis stands within the name."""
+SCORED = re.compile(r"^\s{0,3}\*\s{0,3}(?:acc|prec)@\d", re.IGNORECASE)
+"""` * Acc@1 71.2 Acc@5 90.1 loss 1.2`: what the scripts for ImageNet print when validation is done."""
 BOTH = re.compile(
     rf"(?:\btrain\w{{0,3}}\s?[/&]\s?(?:val\w{{0,7}}|test|dev|eval)\s{{1,3}}(loss|acc\w{{0,5}})|\b(loss|acc\w{{0,5}})\s?\(\s?train\w{{0,3}}\s?[/&]\s?(?:val\w{{0,7}}|test|dev|eval)\s?\))"
     rf"\s{{0,3}}[:=]?\s{{0,3}}({NUMBER})\s{{0,3}}[/|,]\s{{0,3}}({NUMBER})",

@@ -29,6 +29,9 @@ FALSE_STARTS, LATER = 2, 3
 BEYOND, CLEARLY = 1.5, 4.0
 """An epoch is as long as the others, or is broken off: one that goes so many times farther than all before it continues them only where the loss
 is so many times nearer to their end than to their beginning."""
+CURVES = ("loss/train", "loss/eval", "accuracy/train", "accuracy/eval")
+ALONE, AGREED, MOST_ANEW = 5, 2, 100
+"""Rows on both sides of a new beginning, curves that have to show it, and as many are looked for."""
 MANY, SHORT = 4, 3
 """Three runs and more of one or two values each, where the loss goes on from one to the next, are one."""
 
@@ -47,6 +50,8 @@ class Stretch:
     axis: Axis
     resumed: int = 0
     """How often it went back to an earlier step."""
+    origin: int | None = None
+    """Where steps are the numbers of rows, the row that they are counted from."""
 
 
 def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
@@ -60,25 +65,51 @@ def stretches(sheet: Sheet, choice: Choice) -> list[Stretch]:
     )
     position, axis = _position(step, epoch, values)
     restarts = _restarts(position) if axis != "row" else [int(i) for i in np.unique(np.searchsorted(rows, sheet.begins)) if 0 < i < len(rows)]
+    restarts += _anew(sheet, choice, rows) if axis == "row" and sheet.format != TEXT else []
     aborted = [] if sheet.format == TEXT else _false_starts(position, values, restarts)  # a bar may be drawn once more
-    edges = [0, *sorted({*restarts, *aborted}), len(rows)]
+    ended = [int(i) for i in np.unique(np.searchsorted(rows, sheet.ends)) if 0 < i < len(rows)]
+    edges = [0, *sorted({*restarts, *aborted, *ended}), len(rows)]
     if len(edges) > MANY and float(np.median(np.diff(edges))) < SHORT and _continues(position, values):
         position, axis, edges = np.arange(len(rows), dtype=float), "row", [0, len(rows)]  # what seemed to count steps counts something else
     found = []
     for k, (a, b) in enumerate(pairwise(edges)):
         first = 0 if k == 0 else _first_row(sheet, choice, int(rows[a - 1]), int(rows[a]))
         last = _first_row(sheet, choice, int(rows[b - 1]), int(rows[b])) if b < len(rows) else sheet.count
-        found.append(_stretch(rows[a:b], position[a:b], axis, first, last))
+        origin = first if axis == "epoch" and _between(sheet, choice, rows[a:b], first, last) else None
+        found.append(_stretch(rows[a:b], position[a:b], axis, first, last, origin))
     return found
 
 
 def _first_row(sheet: Sheet, choice: Choice, before: int, after: int) -> int:
-    """Rows between the last of one run and the first of the next belong to the earlier run, but an evaluation at step 0 begins the next."""
+    """Rows between the last of one run and the first of the next belong to the earlier run, but an evaluation at step 0 begins the next, and so does
+    one of an earlier epoch where the log says that training was done."""
+    if (end := next((e for e in sheet.ends if before < e <= after), None)) is not None:
+        return _back_at(sheet, choice.epoch, before, end, after)
     if choice.step is None:
         return after
     rows, values = sheet.columns[choice.step].arrays()
     between = (rows > before) & (rows < after) & (values == 0)
     return int(rows[between][0]) if between.any() else after
+
+
+def _back_at(sheet: Sheet, axis: str | None, before: int, end: int, after: int) -> int:
+    """The first row after the end of a run that tells an earlier epoch: until then the finished model is evaluated once more."""
+    if axis is None:
+        return end
+    rows, values = sheet.columns[axis].arrays()
+    reached = np.max(values[rows <= before], initial=-np.inf)
+    earlier = rows[(rows >= end) & (rows < after) & (values < reached)]
+    return int(earlier[0]) if len(earlier) else after
+
+
+def _between(sheet: Sheet, choice: Choice, rows: Rows, first: int, last: int) -> bool:
+    """Whether a run was evaluated several times, in different epochs, between two values of its training loss (Hugging Face's, told every 500 steps)."""
+    if choice.epoch is None or "loss/eval" not in choice.series or sheet.thinned:
+        return False
+    at, _ = sheet.columns[choice.series["loss/eval"][0]].arrays()
+    at = at[(at >= first) & (at < last)]
+    epochs = _at(sheet, choice.epoch, at)
+    return epochs is not None and bool(np.any((np.diff(np.searchsorted(rows, at)) == 0) & (np.diff(epochs) > 0)))
 
 
 def _main(sheet: Sheet, choice: Choice) -> tuple[Rows, Floats]:
@@ -164,6 +195,27 @@ def _restarts(position: Floats) -> list[int]:
     return found
 
 
+def _anew(sheet: Sheet, choice: Choice, rows: Rows) -> list[int]:
+    """Where a table that numbers nothing shows a new run by its curves alone: from one row to the next all of them are worse than they ever were, and
+    then training falls without a break from above all that was before. A jump that is over in the next row is none, nor is one that stays."""
+    told = [(name, sheet.columns[choice.series[name][0]].arrays()) for name in CURVES if name in choice.series]
+    curves = [-values if name.startswith("accuracy") else values for name, (own, values) in told if np.array_equal(own, rows)]
+    if len(curves) < AGREED or not all(np.isfinite(c).all() for c in curves):
+        return []
+    found: list[int] = []
+    while len(found) < MOST_ANEW:
+        begin = found[-1] if found else 0
+        peaks = [np.maximum.accumulate(c[begin:]) for c in curves]
+        worse = np.flatnonzero(np.logical_and.reduce([c[begin + 1 :] > p[:-1] for c, p in zip(curves, peaks, strict=True)])) + 1
+        worse = worse[(worse >= ALONE) & (worse <= len(rows) - begin - ALONE)]
+        train, peak = curves[0][begin:], peaks[0]
+        at = next((int(i) for i in worse if train[i + 1] > peak[i - 1] and bool(np.all(np.diff(train[i : i + ALONE]) < 0))), None)
+        if at is None:
+            break
+        found.append(begin + at)
+    return found
+
+
 def _false_starts(position: Floats, values: Floats, restarts: list[int]) -> Iterator[int]:
     """Where a run begins after another that ended with its first value: a row or two at the position of the next, with other values,
     where every later position has one row. Not of epochs in fractions: rounded, the first of them are alike."""
@@ -175,7 +227,7 @@ def _false_starts(position: Floats, values: Floats, restarts: list[int]) -> Iter
         yield from (a + int(i) + 1 for i in other[-1:])
 
 
-def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) -> Stretch:
+def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int, origin: int | None) -> Stretch:
     kept = np.ones(len(rows), bool)
     drops = np.flatnonzero(np.diff(position) < 0) + 1
     resumed = 0
@@ -188,12 +240,14 @@ def _stretch(rows: Rows, position: Floats, axis: Axis, first: int, last: int) ->
     if axis == "epoch":
         kept &= ~_told_again(position)
     if axis == "epoch" and (np.any(np.diff(position[kept]) <= 0) or np.any(position[kept] != np.round(position[kept]))):
-        axis, position = "row", np.arange(len(rows), dtype=float)
+        axis, position = "row", np.arange(len(rows), dtype=float) if origin is None else (rows - origin).astype(float)
+    else:
+        origin = None
     rows, position = rows[kept], position[kept]
     steps = np.clip(np.round(position), -(2.0**53), 2.0**53).astype(np.int64)
     later = np.concatenate([np.diff(steps) > 0, [True]])  # of rows with the same step the last counts
     higher = np.maximum.accumulate(steps) == steps
-    return Stretch(rows[later & higher], steps[later & higher], first, last, axis, resumed)
+    return Stretch(rows[later & higher], steps[later & higher], first, last, axis, resumed, origin)
 
 
 def _told_again(position: Floats) -> NDArray[np.bool_]:
@@ -204,6 +258,8 @@ def _told_again(position: Floats) -> NDArray[np.bool_]:
 
 def steps_of(sheet: Sheet, choice: Choice, stretch: Stretch, rows: Rows) -> Rows:
     """The steps of other rows of the run: their own where it fits between their neighbours, else that of the training row before."""
+    if stretch.origin is not None:
+        return np.asarray(rows - stretch.origin)
     at = np.searchsorted(stretch.rows, rows, side="right") - 1
     before = np.where(at >= 0, stretch.steps[np.maximum(at, 0)], stretch.steps[0])
     axis = choice.step if stretch.axis == "step" else choice.epoch if stretch.axis == "epoch" else None
@@ -214,6 +270,8 @@ def steps_of(sheet: Sheet, choice: Choice, stretch: Stretch, rows: Rows) -> Rows
     inside = np.minimum(place, max(0, len(own_rows) - 1))
     has = (place < len(own_rows)) & (own_rows[inside] == rows) if len(own_rows) else np.zeros(len(rows), bool)
     own = np.where(has, own_values[inside] if len(own_rows) else 0.0, np.nan)
+    if len(rows) > 1 and (at[0] == len(stretch.rows) - 1 or at[-1] < 0) and bool(np.all(np.diff(own) > 0)) and float(np.max(np.abs(own))) < 2**53:
+        return np.asarray(np.round(own).astype(np.int64))  # a table with one curve below the other
     low = np.where(at >= 0, before, -np.inf)
     after = np.minimum(at + 1, len(stretch.rows) - 1)
     high = np.where(at + 1 < len(stretch.rows), stretch.steps[after], np.inf)

@@ -91,6 +91,8 @@ class Sheet:
     """What a column was called in the log, where it was given a name that says what its numbers are."""
     begins: list[int] = field(default_factory=list)
     """Rows before which the names of the columns stood once more: where nothing is numbered, a run begins there."""
+    ends: list[int] = field(default_factory=list)
+    """Rows before which the log says that training is done: a training loss after it is another run's."""
 
     def row(self, cells: Mapping[str, float]) -> None:
         """Add one row."""

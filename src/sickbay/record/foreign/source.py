@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sickbay.errors import LogError
@@ -29,7 +30,14 @@ class Source:
     @property
     def text(self) -> str:
         """The beginning, as text."""
-        return self.head.decode(self.encoding, "replace").lstrip("\ufeff")
+        text = self.head.decode(self.encoding, "replace").lstrip("\ufeff")
+        return text.replace("\r", "\n") if self.returns else text
+
+    @cached_property
+    def returns(self) -> bool:
+        """Whether lines end with a carriage return and nothing else, as they did on old Macs: there is no other end of a line in it."""
+        text = self.head.decode(self.encoding, "replace")
+        return "\r" in text and "\n" not in text
 
     def chunks(self) -> Iterator[str]:
         """The whole text, piece by piece; what is not in the encoding is replaced."""
@@ -38,7 +46,7 @@ class Source:
             with self.path.open("rb") as f:
                 done = 0
                 while raw := f.read(CHUNK):
-                    text = decoder.decode(raw)
+                    text = decoder.decode(raw).replace("\r", "\n") if self.returns else decoder.decode(raw)
                     yield text if done else text.lstrip("\ufeff")
                     done += len(raw)
                     tell(self.path, done, self.size)

@@ -7,20 +7,23 @@ empty cell is no value, "nan" is one. A block of lines is turned column by colum
 from __future__ import annotations
 
 import csv
+import math
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sickbay.errors import LogError
 from sickbay.record.foreign.batches import Columns
 from sickbay.record.foreign.choose import networks
 from sickbay.record.foreign.decimals import in_table
 from sickbay.record.foreign.exports import by_run
 from sickbay.record.foreign.json_rows import parse
-from sickbay.record.foreign.names import meaning
+from sickbay.record.foreign.names import meaning, words
 from sickbay.record.foreign.sheet import Sheet
 from sickbay.record.foreign.source import Source
 from sickbay.record.foreign.tidy import Sorter
@@ -33,9 +36,12 @@ PREAMBLE = 60
 """A header is looked for in this many lines; a log may begin with a few lines of something else."""
 ODD = 2
 """Lines that are no rows may stand between the header and the first row: a remark, the mark of a merge (`<<<<<<< HEAD`)."""
-NAMED_VALUE = re.compile(r"[A-Za-z_]\s*[:=]\s*[-+]?[\d.]")
+NAMED_VALUE = re.compile(r"""[A-Za-z_]["']?\s*[:=]\s*[-+]?[\d.]""")
 WIDE = re.compile(r"\t|\s{2,}")
 EXTREMES = ("__MIN", "__MAX")
+RUN_NAMES = frozenset({"name", "run", "run name", "run id", "experiment", "experiment name", "exp name", "trial", "trial id", "trial name"})
+LISTED, FEWEST_RUNS = 200, 3
+DIGITS = re.compile(r"[-+.\d]+")
 KNOWN = frozenset({"step", "epoch", "loss", "accuracy", "lr"})
 POINT, COMMA, THOUSANDS = re.compile(r"\d\.\d"), re.compile(r"\d,\d"), re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
 
@@ -109,10 +115,31 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
+def _runs(text: str, found: Header) -> str | None:
+    """The first names of the runs in a table of their results: a column of names has another word in every row (not one
+    word with a number, like those of an epoch's files), and nothing counts up from row to row."""
+    places = [i for i, name in enumerate(found.names) if " ".join(words(name)) in RUN_NAMES]
+    if not places or found.separator == " " or "value" in found.names:
+        return None
+    lines = text.split("\n", found.line + 1 + LISTED)[found.line + 1 : found.line + 1 + LISTED]
+    rows = [cells for x in lines if x.strip() and len(cells := split(x, found.separator)) == len(found.names)]
+    if len(rows) < FEWEST_RUNS:
+        return None
+    for i, name in enumerate(found.names):
+        counted = [parse(row[i]) for row in rows] if meaning(name).kind in ("step", "epoch") else [None]
+        if all(a is not None and b is not None and a < b for a, b in pairwise([*counted, math.inf])):
+            return None
+    said = ([row[i] for row in rows] for i in places)
+    names = next((x for x in said if len(set(x)) == len(x) and len({DIGITS.sub("", cell) for cell in x} - {""}) > 1), None)
+    return ", ".join([*names[:FEWEST_RUNS], "..."]) if names is not None else None
+
+
 def read(source: Source) -> list[Sheet]:
     found = header(source.text)
     if found is None:
         return []
+    if (runs := _runs(source.text, found)) is not None:
+        raise LogError(f"{source.path} has one row for each of several runs ({runs}), and no curve of any: give the history of one run")
     sheet = Sheet(FORMAT)
     reader = Reader(sheet, found)
     for k, block in enumerate(source.blocks()):

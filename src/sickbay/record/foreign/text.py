@@ -53,6 +53,10 @@ def read(source: Source) -> Sheet:
                     done.row(cells)
                 if unfinished:
                     drawn.row(cells)
+            if reader.ended:
+                for sheet in (done, drawn):
+                    sheet.ends.append(sheet.count)
+                reader.ended = False
     full, whole = (max((len(c) for n, c in sheet.columns.items() if meaning(n).kind == "loss"), default=0) for sheet in (done, drawn))
     return _placed(drawn if unfinished and full < ENOUGH_ROUNDS and whole > full else done)
 
@@ -71,7 +75,7 @@ def _placed(sheet: Sheet) -> Sheet:
 
 
 def _copy(sheet: Sheet) -> Sheet:
-    copied = Sheet(FORMAT, count=sheet.count, cells=sheet.cells)
+    copied = Sheet(FORMAT, count=sheet.count, cells=sheet.cells, ends=[*sheet.ends])
     copied.columns |= {name: column.copy() for name, column in sheet.columns.items()}
     return copied
 
@@ -85,6 +89,8 @@ class _Reader:
         self.total: int | None = None
         """Of how much the first bar of this epoch was: training comes first, validation is of another length."""
         self.plans: dict[tuple[str, str], Plan] = {}
+        self.ended = False
+        """The last line said that training is done."""
 
     def quick(self, block: str, sheet: Sheet) -> bool:
         """Add a whole block of lines; False (and nothing done) if it holds bars or colours, which are read line by line."""
@@ -96,6 +102,7 @@ class _Reader:
         if self._steady(lines, alike, sheet):
             return True
         count = i = 0
+        ends: list[int] = []
         while i < len(lines):
             plan = self.plans.get((alike[i], self.heading)) or self._plan(lines[i][:LONGEST])
             if self.heading and self._opens(plan, lines[i]):
@@ -108,6 +115,7 @@ class _Reader:
                 if "epoch" in plan.spans:
                     self._enter(parse(lines[i][slice(*plan.spans["epoch"])]))
                 self.heading = plan.heading or self.heading
+                ends += [sheet.count + count] * plan.ends
             else:
                 while j < len(lines) and alike[j] == alike[i]:  # most lines are like the one before
                     j += 1
@@ -119,6 +127,7 @@ class _Reader:
                     batch.epochs.update(dict.fromkeys(range(count, count + j - i), self.epoch))
                 count += j - i
             i = j
+        sheet.ends += ends
         sheet.block(columns([(plan.spans, batch) for plan, batch in batches.values()]), count)
         return True
 
@@ -166,6 +175,7 @@ class _Reader:
             plan = self._plan(part)
             if self.heading and self._opens(plan, part):
                 plan = self._plan(part)
+            self.ended = self.ended or plan.ends
             cells = self._follow(plan, part)
             if cells and plan.bar and plan.bar[1] and self.epoch is not None:
                 cells = self._named(cells, int(part[slice(*plan.bar[1])]), nameless=plan.nameless)
@@ -193,7 +203,7 @@ class _Reader:
             if len(self.plans) >= MOST_PLANS:
                 self.plans.clear()
             plan = self.plans[key] = understand(line, self.heading)
-            plan.moves = bool(plan.heading) or "epoch" in plan.spans
+            plan.moves = bool(plan.heading) or plan.ends or "epoch" in plan.spans
         return plan
 
     def _follow(self, plan: Plan, line: str) -> dict[str, float]:
