@@ -123,7 +123,7 @@ MISTAKES: Mapping[str, Mistake] = {
         ),
     ),
     "another model than the optimizer's": Mistake(
-        "optimizer-missing-parameters", replaced(r"^(optimizer = .*)\n", r"\1\nmodel = Net()\n", needs=r"^model = Net\(\)\noptimizer")
+        "optimizer-missing-parameters", replaced(r"^(optimizer = .*)\n", r"\1\nmodel = Net()\n", needs=r"\nmodel = Net\(\)\noptimizer")
     ),
     "losses are summed with their graphs": Mistake("retained-graph", replaced(r"total \+= loss\.item\(\) \*", "total += loss *")),
     # -- architecture
