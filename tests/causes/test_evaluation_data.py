@@ -364,3 +364,36 @@ def test_samples_of_another_task_are_no_mismatch_if_the_model_answers_them() -> 
 
     assert "does not mean the same" in assert_suspects(strange(0.4), "train-val-mismatch").evidence[0].text
     assert_silent(strange(0.97), "train-val-mismatch", "a task that it was tuned for later")
+
+
+DEALT = """for epoch in range(EPOCHS):
+    for x, y in train_batches():
+        step(model(x), y)
+    with torch.no_grad():
+        for x, y in zip(Xv.split(200), Yv.split(200)):
+            known += criterion(model(x), y).item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "met", "found"),
+    [
+        ("zip(Xv.split(200), Yv.split(200))", 400, True),
+        ("[(x_valid, y_valid)]", 400, True),
+        ("zip(X.split(200), Y.split(200))", 400, False),
+        ("zip(X_train[:400].split(200), y_train[:400].split(200))", 400, False),
+        ("(train_sets if epoch % 2 else val_sets)", 400, False),
+        ("zip(Xv.split(200), Yv.split(200))", 0, False),
+    ],
+)
+def test_all_of_what_is_called_validation_was_trained_on(loop: str, met: int, found: bool) -> None:
+    source = DEALT.replace("zip(Xv.split(200), Yv.split(200))", loop)
+    place = place_in(source, "known +=")
+    data = evaluation(place=place, called_from=None, texts=("model(x)",), found=400, found_distinct=400, found_first=met, found_later=met)
+    record = run(data, sources={"train.py": source})
+    if found:
+        assert "calls validation" in assert_suspects(record, "train-val-leakage", "likely").evidence[0].text
+    else:
+        assert_silent(record, "train-val-leakage")
+    other = evaluation(place=Place("train.py", 90), called_from=None, texts=("model(x_test)",), found=0, found_distinct=0)
+    assert_silent(run(data, other, sources={"train.py": source}), "train-val-leakage")

@@ -47,6 +47,7 @@ from sickbay.causes.registry import cause
 from sickbay.facts import EvaluationData, NearCopies
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.dealt import dealt_from
 from sickbay.script.fixing import Edit, Source, called, keyword, mend, source_at
 from sickbay.script.kept_apart import copied, drawn_twice, joined, parted
 from sickbay.script.prepared import sides
@@ -71,6 +72,8 @@ COVERS = 0.9
 NEW_MODEL = "for train, val in folds.split(x, y):\n    model = Net()\n    optimizer = torch.optim.Adam(model.parameters())"
 AROUND, LEARNED = 10, 0.1
 """Training losses on either side of a step, and the part of the first loss by which it must have fallen until then."""
+MET = 0.5
+"""Of the validation set, samples that had been trained on before a pass: where batches are drawn at random, an epoch meets 63 % of all samples."""
 KNOWN = 0.9
 """Training's newest rows were met before: then all of its data is known, and a part that is not found is not training data."""
 
@@ -119,6 +122,9 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         from_loader = data.loader is not None and data.found_distinct >= ENOUGH
         if from_loader and data.found >= ALL * data.rows and (_own_name(record, data) or (held_out(record, data) and not clean)):
             yield strong(f"{text}: all of the validation set", place, found=data.found, rows=data.rows)
+            return
+        if data.found_distinct >= ENOUGH and data.found >= ALL * data.rows and not clean and _called_validation(record, data):
+            yield strong(f"{text}: all of what the script calls validation", place, found=data.found, rows=data.rows)
             return
 
 
@@ -171,6 +177,16 @@ def _went_on(record: Record, step: int) -> bool:
 def _own_name(record: Record, data: EvaluationData) -> bool:
     """The loader itself is called a validation loader, so that no other data can be meant."""
     return any(x.index == data.loader and VALIDATION.search(x.variable.replace("_", " ")) for x in record.facts.loaders)
+
+
+def _called_validation(record: Record, data: EvaluationData) -> bool:
+    """Without a loader: what the call is given, or what the loops around it go through, is called validation, and nothing else. Its rows were trained on before a pass
+    (a fold's may be trained on by other folds' models, new pairs are made of known samples)."""
+    met = max(data.found_first or 0, data.found_later)
+    if data.loader is not None or len(record.facts.randomness.starts) > 1 or met < max(ENOUGH, MET * data.distinct):
+        return False
+    text = " ".join([names(record, data), *((dealt_from(record, data.place, t) or "").replace("_", " ") for t in data.texts[:1])])
+    return bool(VALIDATION.search(text)) and not TRAIN.search(text)
 
 
 def _tells(data: EvaluationData) -> bool:
