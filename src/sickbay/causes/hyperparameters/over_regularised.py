@@ -51,7 +51,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.dropouts import dropouts
+from sickbay.causes.dropouts import EXTREME, NARROW, dropouts, variance_added
 from sickbay.causes.evidence import from_sign, hint, listed, strong
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
@@ -74,13 +74,8 @@ HIGH_AND_SHRUNK, DONE = 0.15, 0.1
 """...or above 0.15 of it and done falling, where the weights have been shrunk to half: no healthy run shows that."""
 RATE = 0.7
 """Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
-EXTREME = 0.85
 MOSTLY_DROPPED = 0.75
 """From here on the units that are left count four times and more in training: in eval mode the layers behind see sums with far less spread than those they were trained on (Li et al. 2019, variance shift)."""
-NARROW = 0.15
-"""Variance, beside the square of the whole, that dropping adds to sums over the units that are left: p / (1 - p) / inputs, over all such layers. Nine tasks were trained with three nets each at rates up to 0.8: where it was above
-this, the weights had not grown and two fifths of the loss were left, validation ended 1.2 to 2.1 times as high as with the best rate. Nets of one or two wide layers (0.03) whose weights had not grown
-either lost at most a tenth."""
 BETTER = 0.8
 """Loss in eval mode against training loss: dropout costs a fifth and more."""
 WON_MORE = 1.25
@@ -188,7 +183,7 @@ def _other_net(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _few_left(record: Record, c: Curve) -> Iterator[Evidence]:
     """Too few units are left in narrow layers: steps that would make the weights several times as large lead nowhere."""
     high = [(name, p) for name, p in dropouts(record) if p >= RATE]
-    shrunk, (_, whole_run), added = _shrunk(record), reach(record), _variance_added(record)
+    shrunk, (_, whole_run), added = _shrunk(record), reach(record), variance_added(record)
     if not high or record.facts.modes.training_in_eval or not _above(c, HIGH) or added < NARROW or shrunk is None:
         return
     if shrunk <= 1.0 and whole_run > AS_LARGE:
@@ -199,22 +194,6 @@ def _few_left(record: Record, c: Curve) -> Iterator[Evidence]:
             place_of(_dropout_written(record, most)) or _dropout_called(record, most),
             rate=most,
         )
-
-
-def _variance_added(record: Record) -> float:
-    """...to what arrives at the end of the net, by all its layers that drop, each by the number of inputs of the weights behind it."""
-    rates = {name.removeprefix("layer "): p for name, p in dropouts(record) if p < 1}
-    inputs = {p.layer: math.prod(p.shape[1:]) for p in record.facts.parameters if p.trainable and len(p.shape) >= 2}
-    most = 0.0
-    for model in record.facts.models:
-        added, waiting = 0.0, 0.0
-        for layer in model.layers:
-            if layer.name in rates:
-                waiting += rates[layer.name] / (1 - rates[layer.name])
-            elif inputs.get(layer.name):
-                added, waiting = added + waiting / inputs[layer.name], 0.0
-        most = max(most, added)
-    return most
 
 
 def _evaluated(record: Record) -> float | None:
