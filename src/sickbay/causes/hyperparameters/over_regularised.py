@@ -27,6 +27,7 @@ The strength alone is no evidence: the same number is right for one model and fa
 - Dropout of 0.5 and a training loss above the validation loss: usual, and fine.
 - A large decay on a model that learns: what counts is that the weights vanish and the loss stands.
 - The same rate before one wide layer: enough units are left in each step, and it may be the best there is on noisy data.
+- Losses whose lowest value nobody knows (Cox's partial likelihood, Poisson's): that they stand far above zero says nothing, and weights that a decay has made small may be right for the data.
 - Weights that shrink while the loss falls: pruning by decay, factorised or normalised layers.
 - Learning rates, dead units, wrong losses: they hold the loss up as well, and are found by themselves.
 
@@ -55,6 +56,7 @@ from sickbay.causes.dropouts import EXTREME, NARROW, dropouts, variance_added
 from sickbay.causes.evidence import from_sign, hint, listed, strong
 from sickbay.causes.rates import main_optimizer
 from sickbay.causes.registry import cause
+from sickbay.facts import Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import is_number, keyword, mend, number, sources
@@ -64,7 +66,7 @@ from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, end, smooth, start, trend_share
 from sickbay.signs.layers import nanmedian, weights
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import ends_at_zero, judged_losses
 from sickbay.signs.update_ratio_low import reach
 
 MINIMUM_STEPS = 50
@@ -115,14 +117,15 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     cure="no-regularisation",
 )  # fmt: skip
 def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
-    stands = _longest(record)
+    stands, loss = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
+    tells = ends_at_zero(loss)
     ledger = [
-        *([*_dropout(record, stands)] or _few_left(record, stands)),
+        *([*_dropout(record, stands)] or _few_left(record, stands) if tells else ()),
         *_other_net(record, signs),
-        *_decay(record, stands),
-        *_penalty(record, stands),
+        *_decay(record, stands, tells=tells),
+        *(_penalty(record, stands) if tells else ()),
     ]
     if not ledger:
         return
@@ -135,9 +138,9 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("hint", sign)
 
 
-def _longest(record: Record) -> Curve | None:
-    curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
-    return max(curves, key=len, default=None)
+def _longest(record: Record) -> tuple[Curve | None, Loss | None]:
+    curves = [(c, loss) for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
+    return max(curves, key=lambda pair: len(pair[0]), default=(None, None))
 
 
 def _above(c: Curve, share: float) -> bool:
@@ -228,11 +231,12 @@ def _dropout_written(record: Record, rate: float) -> Written | None:
 # -- weight decay -----------------------------------------------------------------------------------------------------
 
 
-def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
+def _decay(record: Record, c: Curve, *, tells: bool) -> Iterator[Evidence]:
+    """`tells`: whether the height of the loss says how much is left."""
     optimizer = main_optimizer(record)
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
-    stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
+    stands = tells and (_above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE))
     if optimizer is None or decay <= 0 or shrunk is None:
         return
     place = place_of(_decay_written(record, decay)) or optimizer.built_at
