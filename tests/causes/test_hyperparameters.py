@@ -465,3 +465,36 @@ def test_validation_below_training_is_explained_and_fine() -> None:
     assert diagnosis.verdict == "healthy"
     assert "because dropout (p=0.5) is on in training: fine" in diagnosis.reason
     assert "below" not in diagnose(make_record(series=series, **loop_facts(), **model_facts(*LAYERS))).reason, "nothing explains it"
+
+
+def cox(op: str = "logcumsumexp", shrunk: float = 0.28) -> Record:
+    """A loss by hand that sorts its rows, and weights that a decay has made small."""
+    record = run(falling(3.1, 2.6, 300), shrunk=shrunk, decay=0.07)
+    names = ("div", "sum", "neg", "mul", "sub", op, "getitem", "squeeze", "linear", "relu", "exp", "linear")
+    loss = Loss(index=0, optimizers=(0,), operations=tuple(Op(name=n, place=at("out = model(x)")) for n in names), backwards=300)
+    return with_facts(record, losses=(loss,))
+
+
+@pytest.mark.parametrize(("op", "sick"), [("logcumsumexp", False), ("sort", False), ("pow", True), ("logsumexp", True)])
+def test_the_height_of_a_loss_counts_where_it_could_come_to_zero(op: str, sick: bool) -> None:
+    """...which is for the operations up to the model's last one: what the model does itself does not matter."""
+    suspects = [s.cause for s in diagnose(cox(op)).causes]
+    assert ("over-regularised" in suspects) == sick
+
+
+def starved(rate: float = 0.9, width: int = 48, late: float = 2e-3) -> Record:
+    """A classifier that stands at guessing; the first steps were large, and the later ones (or not) of a healthy size."""
+    record = few_left(rate=rate, width=width, losses=np.full(400, 2.303) + 0.01 * np.random.default_rng(0).standard_normal(400), evaluated=2.303)
+    frames = record.family("weight_norm").steps
+    ratios = np.r_[np.full(5, 0.17), np.full(len(frames) - 5, late)]
+    families = make_record(families={"update_ratio": {f"{x}.weight": (frames, ratios) for x in LAYERS}}).families
+    head = Head(function="cross_entropy", reduction="mean", classes=10)
+    return with_facts(replace(record, families=dict(record.families) | dict(families)), losses=(replace(record.facts.losses[0], heads=(head,)),))
+
+
+@pytest.mark.parametrize(
+    ("record", "first"),
+    [(starved(), "over-regularised"), (starved(late=0.1), "lr-too-high"), (starved(rate=0.3), "lr-too-high"), (starved(width=2000), "lr-too-high")],
+)
+def test_large_first_steps_behind_drowning_dropout_are_the_dropouts(record: Record, first: str) -> None:
+    assert diagnose(record).causes[0].cause == first

@@ -100,7 +100,9 @@ DIFFERENCES = frozenset(
     "logsumexp gather getitem select index_select masked_select squeeze unsqueeze view reshape flatten permute transpose expand stack cat detach float double long to type arange one_hot".split()
 )
 """What losses are made of that are zero where every answer is right: differences, logarithms of a share, hinges."""
-WEIGHTS = frozenset("linear matmul mm bmm addmm einsum embedding conv1d conv2d conv3d conv_transpose1d conv_transpose2d lstm gru rnn_tanh dropout alpha_dropout".split())
+WEIGHTS = frozenset(
+    "linear matmul mm bmm addmm einsum embedding conv1d conv2d conv3d conv_transpose1d conv_transpose2d lstm gru rnn_tanh dropout alpha_dropout".split()
+)
 """...up to the operation that gives the answers: the last one of the model."""
 
 

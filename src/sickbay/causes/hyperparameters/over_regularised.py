@@ -47,20 +47,19 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sickbay.causes.dropouts import EXTREME, NARROW, dropouts, variance_added
 from sickbay.causes.evidence import from_sign, hint, listed, strong
-from sickbay.causes.rates import main_optimizer
+from sickbay.causes.rates import decay_written, main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.facts import Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import is_number, keyword, mend, number, sources
-from sickbay.script.naming import constructor, named_numbers
+from sickbay.script.fixing import mend, number, sources
+from sickbay.script.naming import named_numbers
 from sickbay.script.penalties import penalty_of, strength
 from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
@@ -239,7 +238,7 @@ def _decay(record: Record, c: Curve, *, tells: bool) -> Iterator[Evidence]:
     stands = tells and (_above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE))
     if optimizer is None or decay <= 0 or shrunk is None:
         return
-    place = place_of(_decay_written(record, decay)) or optimizer.built_at
+    place = place_of(decay_written(record, decay)) or optimizer.built_at
     if (shrunk <= SHRUNK and (stands or (decay >= UNUSUAL and _creeps_back(c)))) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)):
         yield strong(
             f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
@@ -313,15 +312,6 @@ def _own(record: Record, family: str) -> np.ndarray:
     return values[np.isfinite(values).any(axis=1)] if own else values[:0]
 
 
-def _decay_written(record: Record, decay: float) -> Written | None:
-    """Beside the optimizer, or under the name that is passed to it."""
-    optimizer = main_optimizer(record)
-    built = constructor(record, optimizer) if optimizer is not None else None
-    given = keyword(built[1], "weight_decay") if built is not None else None
-    passed = re.findall(r"\w+", built[0].segment(given.value))[-1:] if built is not None and given is not None and not is_number(given.value) else []
-    return written(record, decay, ("weight_decay", *passed, "wd", "decay", "l2"))
-
-
 # -- penalties --------------------------------------------------------------------------------------------------------
 
 
@@ -353,6 +343,6 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(text, changed(found, weaker) if weaker else "", "loss = fit + 1e-5 * penalty", "consent")
     if "decay" in numbers:
         text = "turn weight decay off, see that the model fits the training data, and bring it back in small steps (1e-4 for SGD, 1e-2 for AdamW)"
-        return mend(text, changed(_decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")
+        return mend(text, changed(decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")
     text = "turn dropout down to 0.1 to 0.5, and first to 0 to see that the model can fit the training data"
     return mend(text, changed(_dropout_written(record, numbers.get("rate", 0.0)), "0.2"), "nn.Dropout(0.2)", "consent")
