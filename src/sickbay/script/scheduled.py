@@ -1,4 +1,4 @@
-"""The line that computes the rate of a schedule which the script gives as a function (`LambdaLR(optimizer, rate_at)`)."""
+"""The line that computes the rate of a schedule which the script gives as a function (`LambdaLR(optimizer, rate_at)`), and the one that says when or how fast it falls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import ast
 
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import Function, Source, keyword, source_at
+from sickbay.script.fixing import Function, Source, called, keyword, source_at
+from sickbay.script.naming import named_lists, named_numbers
 
 BY_A_FUNCTION = ("LambdaLR", "MultiplicativeLR")
+FALLS_BY = {"MultiStepLR": "milestones", "StepLR": "step_size", "ExponentialLR": "gamma"}
+"""What says when or how fast the rate falls, the second argument of each."""
 
 
 def computed_at(record: Record, built_at: Place | None) -> Place | None:
@@ -22,6 +25,28 @@ def computed_at(record: Record, built_at: Place | None) -> Place | None:
     made = source.defined.get(given.id, []) if isinstance(given, ast.Name) else []
     returns = _returns(source, made[0]) if len(made) == 1 else []
     return source.place(returns[0].lineno) if len(returns) == 1 else None
+
+
+def set_at(record: Record, built_at: Place | None) -> Place | None:
+    """Where the numbers stand that make its rate fall, if the schedule built there is given them by a name that has them once (`milestones=args.milestones`)."""
+    source = source_at(record, built_at)
+    calls = source.calls(*FALLS_BY, line=built_at.line) if source is not None and built_at is not None else []
+    if source is None or len(calls) != 1:
+        return None
+    by_name = keyword(calls[0], FALLS_BY[called(calls[0])])
+    given = by_name.value if by_name is not None else calls[0].args[1] if len(calls[0].args) > 1 else None
+    if isinstance(given, ast.Call) and called(given) in ("list", "tuple", "sorted") and len(given.args) == 1:
+        given = given.args[0]
+    name = _name(given)
+    found = [*named_lists(source, name), *named_numbers(source, name)] if name else []
+    return source.place(found[0].lineno) if len(found) == 1 else None
+
+
+def _name(given: ast.AST | None) -> str:
+    """Of `milestones`, `args.milestones`, `HP["milestones"]`."""
+    if isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Constant):
+        return str(given.slice.value)
+    return given.id if isinstance(given, ast.Name) else given.attr if isinstance(given, ast.Attribute) else ""
 
 
 def _returns(source: Source, function: ast.AST) -> list[ast.Return]:
