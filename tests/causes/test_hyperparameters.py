@@ -313,6 +313,7 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield gaining()
         yield half_way()
         yield half_way((1.75, 1.35, 1.01), epochs=3)
+        yield half_way((1.75, 1.35, 1.08), epochs=3)
         yield half_way((1.9, 1.7, 1.5, 1.28), epochs=4)
         yield half_way(tuple(np.geomspace(2.0, 1.5, 6)) + tuple(np.geomspace(1.45, 1.1, 4)), epochs=5)
 
@@ -349,7 +350,8 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "few steps, validation rises again", hardly_begun((125.8, 117.4, 118.0))
         yield "few steps, which were enough", hardly_begun(right=0.97)
         yield "by hand, many passes", by_hand(distinct=256)
-        yield "each pass wins less than the one before", half_way((1.6, 1.3, 1.15, 1.04), epochs=4)
+        yield "each pass wins less than the one before", half_way((1.6, 1.3, 1.15, 1.03), epochs=4)
+        yield "each pass wins much less than the one before", half_way((1.9, 1.2, 0.95), epochs=3)
         yield "the last pass wins a twentieth", half_way((1.51, 1.45, 1.375))
         yield "near the floor", half_way((0.5, 0.42, 0.33))
         yield "nearly every answer is right", half_way(right=0.93)

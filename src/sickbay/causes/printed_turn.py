@@ -59,7 +59,7 @@ def _the_same(printed: Series, observed: Curve) -> bool:
         return False
     means, shown = np.array([p.mean() for p in parts]), printed.values
     ranks = [np.argsort(np.argsort(x)).astype(float) for x in (means, shown)]
-    return float(np.ptp(shown)) > 0 and float(np.corrcoef(*ranks)[0, 1]) > FOLLOWS
+    return float(np.ptp(shown)) > 0 and float(np.corrcoef(ranks[0], ranks[1])[0, 1]) > FOLLOWS
 
 
 def _had_learned(observed: Curve, first: int) -> bool:

@@ -1,7 +1,8 @@
-"""Whether a run of a few passes ends before it has begun to level off.
+"""Whether a run of a few passes ends on its way down: validation and training still fall clearly with every pass over the data, and nothing tells of a floor.
 
-Every run that has learned what there is wins less from pass to pass at its end. One whose last pass won a larger share of the loss than the pass before has not even begun to: nothing in its curve tells of a floor. Of 330 healthy scripts and twins of
-the ward with at most seven epochs some end while validation falls by five to fourteen per cent with each pass, but each of these passes wins less than the one before, or less than a fifth of the untrained model's loss is left.
+Every run that has learned what there is wins less from pass to pass at its end. What another run of the same length would win is reckoned from the last passes: if each won a smaller share of the loss than the one before, falls go on to
+shrink like that (by the faster of two measures of it); if the last won the larger share, nothing has begun to level off. Of the ward's healthy scripts and twins with two to eight passes (COUNT that evaluate after each) many end while
+validation falls by a tenth and more, but then less than 0.16 of the untrained model's loss is left; where a fifth and more is left, the last pass won at most 0.08.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sickbay.signs.curves import Curve, curve, start
 PASSES = (3, 6)
 """Two passes have one difference only; who makes more than half a dozen has given it its time."""
 AT_LAST, AS_MUCH_AGAIN = 0.1, 0.35
-"""In logarithms: the last pass wins a tenth of the loss, and as many passes again, at that pace, three tenths of it."""
+"""In logarithms: the last pass wins a tenth of the loss, and as many passes again would win three tenths of it."""
 LEFT = 0.2
 """Of the untrained model's loss, in training and validation: near a floor that is zero, shares of the loss mean nothing."""
 SOLVED = 0.9
@@ -40,7 +41,7 @@ class Outlook:
 
 
 def unabated(record: Record, train: Curve) -> tuple[Outlook | None, str]:
-    """What as many passes again would win, with the words for it, if the last pass won more than the one before."""
+    """What as many passes again would win, with the words for it, of a run that ends while each pass still wins much."""
     count = went_through(record) or 0
     right = max((float(s.values[-1]) for s in record.series_like("accuracy/eval") if len(s)), default=0.0)
     if record.facts.log is not None or not PASSES[0] <= count <= PASSES[1] or right > SOLVED or train.nonfinite:
@@ -50,16 +51,22 @@ def unabated(record: Record, train: Curve) -> tuple[Outlook | None, str]:
             continue
         values = _by_pass(c, count)
         falls = -np.diff(np.log(values))
-        if len(falls) < 2 or np.any(falls <= 0) or falls[-1] < max(falls[-2], AT_LAST, AS_MUCH_AGAIN / count):
+        if len(falls) < 2 or np.any(falls <= 0) or falls[-1] < AT_LAST or (ahead := _ahead(falls)) < AS_MUCH_AGAIN:
             continue
         last, untrained = float(values[-1]), start(train).value
         if last > LEFT * max(untrained, float(values[0])) and _training_too(train, count, WINS * float(falls[-1])):
-            gain, low, high = (last * (1 - math.exp(-x)) for x in (count * falls[-1], count * falls[-1] / 2, 1.5 * count * falls[-1]))
-            return (
-                Outlook(last, gain, low, high),
-                f"each pass over the data lowered validation loss by a larger share than the one before, the last by {1 - math.exp(-falls[-1]):.0%}: it fell from {values[0]:.3g}",
-            )
+            gain, low, high = (last * (1 - math.exp(-x)) for x in (ahead, ahead / 2, 1.5 * ahead))
+            won = ", ".join(f"{1 - math.exp(-f):.0%}" for f in falls)
+            each = "pass over the data" if record.facts.run.epochs else "evaluation"
+            return Outlook(last, gain, low, high), f"from each {each} to the next validation loss fell by {won}, from {values[0]:.3g}"
     return None, ""
+
+
+def _ahead(falls: np.ndarray) -> float:
+    """What as many passes again win, in logarithms, if falls shrink from pass to pass as they did."""
+    shrink = float(falls[-1] / falls[-2])
+    shrink = 1.0 if shrink >= 1 else min(shrink, float(falls[-1] / falls[0]) ** (1 / (len(falls) - 1)))
+    return float(falls[-1]) * sum(shrink**k for k in range(1, len(falls) + 2))
 
 
 def _by_pass(c: Curve, count: int) -> np.ndarray:

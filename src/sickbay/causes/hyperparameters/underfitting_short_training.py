@@ -16,8 +16,8 @@ A run of one or two passes over its data is told too if its loss has come farthe
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
 the falls shrink so slowly that as many evaluations again would win a fifth; of at most three passes the last evaluation wins three tenths of the loss, and a larger share than the one before). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
-A run of three to six passes is told if validation fell by a larger share with its last pass than with the one before, a tenth of itself at least, training with it, while a fifth of the untrained model's loss is left:
-nothing in it has begun to level off (`causes/unabated.py`).
+A run of three to six passes is told if validation fell with each, by a tenth of itself at least with the last, training with it, while a fifth of the untrained model's loss is left; and if as many passes again would
+win three tenths of it, should the falls go on to shrink as they did (`causes/unabated.py`).
 
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
