@@ -16,7 +16,10 @@ GIVEN = {
     "on the line itself": ("s = MultiStepLR(o, [2, 4])\n", 1, None),
     "worked out": ("EPOCHS = 9\ns = StepLR(o, EPOCHS // 3)\n", 2, None),
     "given twice": ("def run(drop=3):\n    s = StepLR(o, drop)\nrun(drop=5)\n", 2, None),
-    "another kind": ("T = 5\ns = CosineAnnealingLR(o, T)\n", 2, None),
+    "unpacked": ("cfg = {'drops': {'milestones': [1, 2]}}\ns = MultiStepLR(o, **cfg['drops'])\n", 2, 1),
+    "a length of its own": ("class C:\n    decay_epochs: int = 5\ns = PolynomialLR(o, total_iters=C.decay_epochs)\n", 3, 2),
+    "as long as the run": ("EPOCHS = 5\ns = CosineAnnealingLR(o, EPOCHS)\n", 2, None),
+    "another kind": ("T = 5\ns = CosineAnnealingWarmRestarts(o, T)\n", 2, None),
 }
 
 

@@ -7,11 +7,14 @@ import ast
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.script.fixing import Function, Source, called, keyword, source_at
+from sickbay.script.length import EPOCHS, STEPS
 from sickbay.script.naming import named_lists, named_numbers
 
 BY_A_FUNCTION = ("LambdaLR", "MultiplicativeLR")
-FALLS_BY = {"MultiStepLR": "milestones", "StepLR": "step_size", "ExponentialLR": "gamma"}
-"""What says when or how fast the rate falls, the second argument of each."""
+FALLS_BY = {"MultiStepLR": "milestones", "StepLR": "step_size", "ExponentialLR": "gamma", "CosineAnnealingLR": "T_max"}
+"""What says when or how fast the rate falls, the second argument of each,"""
+FALLS_WITHIN = {"PolynomialLR": "total_iters", "LinearLR": "total_iters"}
+"""...or an argument by name only."""
 
 
 def computed_at(record: Record, built_at: Place | None) -> Place | None:
@@ -30,14 +33,19 @@ def computed_at(record: Record, built_at: Place | None) -> Place | None:
 def set_at(record: Record, built_at: Place | None) -> Place | None:
     """Where the numbers stand that make its rate fall, if the schedule built there is given them by a name that has them once (`milestones=args.milestones`)."""
     source = source_at(record, built_at)
-    calls = source.calls(*FALLS_BY, line=built_at.line) if source is not None and built_at is not None else []
+    calls = source.calls(*FALLS_BY, *FALLS_WITHIN, line=built_at.line) if source is not None and built_at is not None else []
     if source is None or len(calls) != 1:
         return None
-    by_name = keyword(calls[0], FALLS_BY[called(calls[0])])
-    given = by_name.value if by_name is not None else calls[0].args[1] if len(calls[0].args) > 1 else None
+    kind = called(calls[0])
+    setting = FALLS_BY.get(kind) or FALLS_WITHIN[kind]
+    by_name, second = keyword(calls[0], setting), calls[0].args[1] if len(calls[0].args) > 1 and kind in FALLS_BY else None
+    unpacked = any(k.arg is None for k in calls[0].keywords)  # **settings
+    given = by_name.value if by_name is not None else second
     if isinstance(given, ast.Call) and called(given) in ("list", "tuple", "sorted") and len(given.args) == 1:
         given = given.args[0]
-    name = _name(given)
+    name = setting if given is None and unpacked else _name(given)
+    if name in EPOCHS or name in STEPS:
+        return None  # it ends with the run
     found = [*named_lists(source, name), *named_numbers(source, name)] if name else []
     return source.place(found[0].lineno) if len(found) == 1 else None
 
