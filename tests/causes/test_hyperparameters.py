@@ -228,6 +228,23 @@ def gaining(validation: tuple[float, ...] = (0.515, 0.419, 0.273), epochs: int =
     return make_record(series=series | {"lr": np.geomspace(0.01, 0.01 * lr, 189)}, run=state, **model_facts(*LAYERS))
 
 
+def half_way(
+    validation: tuple[float, ...] = (1.51, 1.40, 1.22), train: Any = None, epochs: int = 3, lr: float = 1.0, right: float = 0.5, at: Any = None
+) -> Record:
+    """Passes of a hundred steps each, and a validation loss after each; training is a little above it."""
+    steps = 100 * epochs
+    levels = np.array(validation) * 1.05 if train is None else np.asarray(train)
+    losses = np.interp(np.arange(steps), np.linspace(0, steps, len(levels) + 1), np.r_[max(2.0, levels[0] * 1.2), levels])
+    places = np.linspace(steps / len(validation), steps, len(validation)).astype(int) - 1 if at is None else np.asarray(at)
+    series = {
+        "loss/train": losses * np.exp(0.03 * np.random.default_rng(0).standard_normal(steps)),
+        "loss/eval": (places, np.array(validation)),
+        "accuracy/eval": (places, np.full(len(places), right)),
+        "lr": np.geomspace(0.01, 0.01 * lr, steps),
+    }
+    return make_record(series=series, run=Run(steps=steps, backwards=steps, epochs=epochs, exit=0, finished=True), **model_facts(*LAYERS))
+
+
 NAMES = (2.33, 1.68, 1.36, 1.17)
 
 
@@ -294,6 +311,11 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield hardly_begun()
         yield stops()
         yield gaining()
+        yield half_way()
+        yield half_way((1.75, 1.35, 1.01), epochs=3)
+        yield half_way((1.75, 1.35, 1.08), epochs=3)
+        yield half_way((1.9, 1.7, 1.5, 1.28), epochs=4)
+        yield half_way(tuple(np.geomspace(2.0, 1.5, 6)) + tuple(np.geomspace(1.45, 1.1, 4)), epochs=5)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "steps that reach farther than the weights are large", on_the_way(ratio=1e-2)
@@ -328,6 +350,16 @@ class TestUnderfittingShortTraining(CauseTestCase):
         yield "few steps, validation rises again", hardly_begun((125.8, 117.4, 118.0))
         yield "few steps, which were enough", hardly_begun(right=0.97)
         yield "by hand, many passes", by_hand(distinct=256)
+        yield "each pass wins less than the one before", half_way((1.6, 1.3, 1.15, 1.03), epochs=4)
+        yield "each pass wins much less than the one before", half_way((1.9, 1.2, 0.95), epochs=3)
+        yield "the last pass wins a twentieth", half_way((1.51, 1.45, 1.375))
+        yield "near the floor", half_way((0.5, 0.42, 0.33))
+        yield "nearly every answer is right", half_way(right=0.93)
+        yield "a rate that was brought down", half_way(lr=0.05)
+        yield "training does not fall with it", half_way(train=(1.5, 1.49, 1.5))
+        yield "the last pass was the longest", half_way(at=(90, 140, 299))
+        yield "ten passes", half_way((1.9, 1.86, 1.8, 1.75, 1.7, 1.6, 1.5, 1.4, 1.25, 1.1), epochs=10)
+        yield "validation goes up and down", half_way((1.51, 1.6, 1.22))
         yield "by hand, validation has slowed down", by_hand((0.95, 0.79))
         yield "by hand, most of it is learned", by_hand((0.9, 0.5), last=0.5)
         yield "nearly done", two_passes(last=0.2)
@@ -465,3 +497,36 @@ def test_validation_below_training_is_explained_and_fine() -> None:
     assert diagnosis.verdict == "healthy"
     assert "because dropout (p=0.5) is on in training: fine" in diagnosis.reason
     assert "below" not in diagnose(make_record(series=series, **loop_facts(), **model_facts(*LAYERS))).reason, "nothing explains it"
+
+
+def cox(op: str = "logcumsumexp", shrunk: float = 0.28) -> Record:
+    """A loss by hand that sorts its rows, and weights that a decay has made small."""
+    record = run(falling(3.1, 2.6, 300), shrunk=shrunk, decay=0.07)
+    names = ("div", "sum", "neg", "mul", "sub", op, "getitem", "squeeze", "linear", "relu", "exp", "linear")
+    loss = Loss(index=0, optimizers=(0,), operations=tuple(Op(name=n, place=at("out = model(x)")) for n in names), backwards=300)
+    return with_facts(record, losses=(loss,))
+
+
+@pytest.mark.parametrize(("op", "sick"), [("logcumsumexp", False), ("sort", False), ("pow", True), ("logsumexp", True)])
+def test_the_height_of_a_loss_counts_where_it_could_come_to_zero(op: str, sick: bool) -> None:
+    """...which is for the operations up to the model's last one: what the model does itself does not matter."""
+    suspects = [s.cause for s in diagnose(cox(op)).causes]
+    assert ("over-regularised" in suspects) == sick
+
+
+def starved(rate: float = 0.9, width: int = 48, late: float = 2e-3) -> Record:
+    """A classifier that stands at guessing; the first steps were large, and the later ones (or not) of a healthy size."""
+    record = few_left(rate=rate, width=width, losses=np.full(400, 2.303) + 0.01 * np.random.default_rng(0).standard_normal(400), evaluated=2.303)
+    frames = record.family("weight_norm").steps
+    ratios = np.r_[np.full(5, 0.17), np.full(len(frames) - 5, late)]
+    families = make_record(families={"update_ratio": {f"{x}.weight": (frames, ratios) for x in LAYERS}}).families
+    head = Head(function="cross_entropy", reduction="mean", classes=10)
+    return with_facts(replace(record, families=dict(record.families) | dict(families)), losses=(replace(record.facts.losses[0], heads=(head,)),))
+
+
+@pytest.mark.parametrize(
+    ("record", "first"),
+    [(starved(), "over-regularised"), (starved(late=0.1), "lr-too-high"), (starved(rate=0.3), "lr-too-high"), (starved(width=2000), "lr-too-high")],
+)
+def test_large_first_steps_behind_drowning_dropout_are_the_dropouts(record: Record, first: str) -> None:
+    assert diagnose(record).causes[0].cause == first

@@ -106,6 +106,7 @@ class TestMissingWarmup(CauseTestCase):
         yield run(losses=BELOW_MARGINAL, norms=CUT)
         yield choked(GONE)
         yield choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.04, 0.3, 0.5], losses=LATE)
+        yield choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.3, 0.4, 0.3], losses=falling(2.4, 1.2, STEPS))
         yield run(losses=thrown(), updates=([0, 1, 2, 4, 8, 32, 128, 256], [0.12, 0.08, 0.07, 0.05, 0.03, 0.02, 0.01, 0.01]))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
@@ -119,6 +120,8 @@ class TestMissingWarmup(CauseTestCase):
         yield "gradients go and come back", choked([0.5, 0.2, 0.1, 0.05, 0.03, 0.3, 0.4, 0.3], losses=LATE)
         yield "gradients go as it learns", choked(GONE, losses=falling(2.4, 1.2, STEPS))
         yield "gradients go, and it is solved in the end", choked(GONE, losses=np.concatenate([LATE[:150], falling(2.2, 0.05, 150)]))
+        yield "gradients fall to a quarter and come back", choked([0.5, 0.3, 0.2, 0.13, 0.12, 0.3, 0.4, 0.3], losses=falling(2.4, 1.2, STEPS))
+        yield "gradients go and come back a little", choked([0.5, 0.2, 0.1, 0.05, 0.04, 0.06, 0.08, 0.06], losses=falling(2.4, 1.2, STEPS))
         yield "gradients go by small steps", choked(GONE, updates=([0, 1, 2, 4, 8, 256], [2e-3, 2e-3, 2e-3, 2e-3, 1e-3, 1e-5]))
         yield "plain gradient descent", run(optimizer="SGD")
         yield "no attention", run(attention=False)
@@ -175,3 +178,9 @@ def test_it_belongs_into_the_function_that_computes_the_schedule(function: str, 
 
 def test_the_rest_folds_under_it() -> None:
     assert [c.cause for c in diagnose(run()).causes] == ["missing-warmup"]
+
+
+def test_a_warm_up_of_no_steps_is_the_place() -> None:
+    source = "warmup_steps = 0\n" + POST
+    place = assert_suspects(choked(GONE, source=source), "missing-warmup").place
+    assert place is not None and place.line == 1

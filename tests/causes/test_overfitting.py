@@ -82,3 +82,48 @@ def test_samples_that_came_a_hundred_times_are_too_few(steps: int, line: int) ->
     s = assert_suspects(make_record(series=series, **facts, **loop_facts(source)), "overfitting")
     assert (s.place.line if s.place is not None else None) == line
     assert ("how many samples there are is set at train.py:1" in s.evidence[0].text) == (line == 1)
+
+
+LINES = np.arange(200, 5001, 200)
+COHORT = np.linspace(-1.3, -3.3, len(LINES))
+"""A partial likelihood over a whole cohort, less a constant, as it is printed beside validation's."""
+
+
+def printed(validation: np.ndarray, train: np.ndarray = COHORT, words: str = "nll", batches: np.ndarray | None = None) -> Record:
+    """Batches' losses on a scale of their own, and a validation loss that is only printed."""
+    observed = np.r_[np.linspace(3.1, 2.6, 200), np.interp(np.arange(200, 5000), LINES, COHORT + 4.0)] if batches is None else batches
+    lines = {f"train {words}": (LINES, train), f"valid {words}": (LINES, validation)}
+    facts = loop_facts(LOOP.replace("lr=0.1, ", "lr=0.1, weight_decay=0.0, "))
+    facts["optimizers"] = [replace(facts["optimizers"][0], groups=(OptimizerGroup(parameters=2, lr=0.1, weight_decay=0.0),))]
+    return make_record(series={"loss/train": observed}, families={"printed": lines}, **facts)
+
+
+def rising(last: float, first: float = -1.29) -> np.ndarray:
+    return np.r_[first, first - 0.01, np.linspace(first, last, len(LINES) - 2)]
+
+
+class TestOverfittingAsPrinted(CauseTestCase):
+    cause = "overfitting"
+    certainty = "likely"
+
+    def sick(self) -> Iterable[Record]:
+        yield printed(rising(8.0))
+        yield printed(rising(0.5))
+        yield printed(rising(0.5), words="loss")
+
+    def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "validation falls too", printed(COHORT + 0.05)
+        yield "validation gives back little", printed(rising(-1.0))
+        yield "validation swings", printed(rising(-1.2) + np.tile([0.0, 1.5, 0.3, 2.0, 0.1], 5))
+        yield "it turns in the last lines", printed(np.r_[COHORT[:-3], -2.0, -1.0, 0.0])
+        yield "validation is apart from the first line on", printed(rising(8.0, first=0.5))
+        yield "training does not go on falling", printed(rising(8.0), train=np.r_[COHORT[0], np.full(len(LINES) - 1, -1.31)])
+        yield "what is printed is not what is trained on", printed(rising(8.0), batches=np.linspace(1.0, 3.0, 5000))
+        yield "a score, of which more is better", printed(rising(8.0), words="score")
+
+
+def test_a_decay_that_is_turned_off_is_the_place() -> None:
+    suspicion = assert_suspects(printed(rising(8.0)), "overfitting")
+    assert suspicion.place is not None and "weight_decay=0.0" in (suspicion.place.text or "")
+    (line,) = added(suspicion.fix.diff)
+    assert "weight_decay=1e-2" in line

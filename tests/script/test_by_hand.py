@@ -15,6 +15,11 @@ STEPS = {
     "a number in place": ("loss.backward()\nw.data -= 0.5 * w.grad\n", "w.data -= 0.5 * w.grad"),
     "a method": ("loss.backward()\nwith torch.no_grad():\n    w.sub_(0.5 * v)\n", "w.sub_(0.5 * v)"),
     "alpha": ("w.data.add_(w.grad, alpha=-rate)\n", "w.data.add_(w.grad, alpha=-rate)"),
+    "behind a running mean of the gradients": (
+        "alpha = 1e-3\nbeta = 0.9\np = 0.5\nfor p, v, g in zip(params, velocity, torch.autograd.grad(f(x), params)):\n    with torch.no_grad():\n        v.mul_(beta).add_(g, alpha=1 - beta)\n"
+        "        p.sub_(alpha * v)\n",
+        "alpha = 1e-3",
+    ),
     "written out": ("w.data = w.data - 0.1 * w.grad\n", "w.data = w.data - 0.1 * w.grad"),
 }
 

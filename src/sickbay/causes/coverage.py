@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sickbay.causes.accuracies import told, validation_accuracy
+from sickbay.causes.printed_turn import printed_turn
 from sickbay.nouns import NotChecked
 from sickbay.record.reader import Record
 
@@ -27,7 +28,7 @@ def _unseen(record: Record) -> Iterator[NotChecked]:
     if facts.log is None and not facts.run.steps and not facts.run.backwards:
         yield NotChecked("everything that training shows", "no training step was taken")
         return
-    if not any(len(s) for s in record.series_like("loss/eval")):
+    if not any(len(s) for s in record.series_like("loss/eval")) and printed_turn(record) is None:
         right = validation_accuracy(record)
         only = f", only how many answers are right (validation accuracy {told(right)})" if right is not None else ""
         yield NotChecked("overfitting", f"no validation loss was seen{only}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -14,6 +15,12 @@ from sickbay.script.naming import named_numbers
 DROPS = re.compile(r"^(.*?): (\w*Drop\w*)\(p=([\d.]+)")
 ENOUGH = 200
 """Numbers of a mask from which its rate is known to a few per cent."""
+EXTREME = 0.85
+"""No recipe drops as much in hidden layers; what is left counts seven times and more."""
+NARROW = 0.15
+"""Variance, beside the square of the whole, that dropping adds to sums over the units that are left: p / (1 - p) / inputs, over all such layers. Nine tasks were trained with three nets each at rates up to 0.8: where it was above
+this, the weights had not grown and two fifths of the loss were left, validation ended 1.2 to 2.1 times as high as with the best rate. Nets of one or two wide layers (0.03) whose weights had not grown
+either lost at most a tenth."""
 
 
 def dropouts(record: Record) -> list[tuple[str, float]]:
@@ -35,3 +42,24 @@ def _functional(record: Record) -> Iterator[tuple[str, float]]:
                 numbers = [value] if is_number(value) else named_numbers(source, source.segment(value).rpartition(".")[2])
                 if len(numbers) == 1 and isinstance(numbers[0].value, (int, float)):
                     yield at(op.place), float(numbers[0].value)
+
+
+def variance_added(record: Record) -> float:
+    """...to what arrives at the end of the net, by all its layers that drop, each by the number of inputs of the weights behind it."""
+    rates = {name.removeprefix("layer "): p for name, p in dropouts(record) if p < 1}
+    inputs = {p.layer: math.prod(p.shape[1:]) for p in record.facts.parameters if p.trainable and len(p.shape) >= 2}
+    most = 0.0
+    for model in record.facts.models:
+        added, waiting = 0.0, 0.0
+        for layer in model.layers:
+            if layer.name in rates:
+                waiting += rates[layer.name] / (1 - rates[layer.name])
+            elif inputs.get(layer.name):
+                added, waiting = added + waiting / inputs[layer.name], 0.0
+        most = max(most, added)
+    return most
+
+
+def drowned(record: Record) -> bool:
+    """Whether so much is dropped before so few units that what arrives at the end is noise for the most part, in the gradients too."""
+    return max((p for _, p in dropouts(record)), default=0.0) >= EXTREME and variance_added(record) >= NARROW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from sickbay.facts import Optimizer
 from sickbay.nouns import Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.by_hand import updated_at
-from sickbay.script.fixing import Source, mend, number, sources
+from sickbay.script.fixing import Source, is_number, keyword, mend, number, sources
 from sickbay.script.naming import constructor, learning_rate
+from sickbay.script.written import Written, written
 
 
 def main_optimizer(record: Record) -> Optimizer | None:
@@ -82,3 +84,12 @@ def scaled(record: Record, factor: float, why: str) -> Fix:
     if lr:
         why = f"{why} (now {number(lr)})"
     return mend(why, "", snippet)
+
+
+def decay_written(record: Record, decay: float) -> Written | None:
+    """Beside the optimizer, or under the name that is passed to it."""
+    optimizer = main_optimizer(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    given = keyword(built[1], "weight_decay") if built is not None else None
+    passed = re.findall(r"\w+", built[0].segment(given.value))[-1:] if built is not None and given is not None and not is_number(given.value) else []
+    return written(record, decay, ("weight_decay", *passed, "wd", "decay", "l2"))

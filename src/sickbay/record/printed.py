@@ -59,6 +59,20 @@ def heard(series: Mapping[str, Series], families: Mapping[str, Family]) -> dict[
     return dict(series)
 
 
+def side_by_side(families: Mapping[str, Family]) -> tuple[Series, Series] | None:
+    """Training's and validation's loss as the script prints them beside each other, by one word that no accuracy goes by; on whatever scale that is."""
+    told = families.get("printed")
+    for j, train in enumerate(told.names if told is not None else ()):
+        for k, evaluated in enumerate(told.names if told is not None else ()):
+            of_training, of_validation = _words(train), _words(evaluated)
+            alike = _measure(train) == _measure(evaluated) and of_training & LOSSES and of_training & TRAIN and of_validation & EVAL
+            if told is not None and alike and not of_training & EVAL and not of_validation & TRAIN:
+                a, b = _column(told, j), _column(told, k)
+                if len(a) and np.array_equal(a.steps, b.steps):
+                    return a, b
+    return None
+
+
 def _on_one_scale(evaluated: Series, observed: Series) -> bool:
     """An evaluation that calls a part of the loss only (the error without the penalty, a mean where training sums up) starts elsewhere than training was."""
     if not len(evaluated):

@@ -21,7 +21,7 @@ def updated_at(record: Record) -> Place | None:
         for statement in ast.walk(source.tree):
             step = _step(source, statement)
             if step is not None and isinstance(statement, ast.stmt):
-                numbers = [n for name in _factors(step) for n in named_numbers(source, name)]
+                numbers = [n for name in dict.fromkeys(_factors(step)) for n in named_numbers(source, name)]
                 return source.place(numbers[0].lineno if len(numbers) == 1 else statement.lineno)
     return None
 
@@ -36,7 +36,7 @@ def _step(source: Source, node: ast.AST) -> ast.expr | None:
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
         same = ast.unparse(node.value.left) == ast.unparse(node.targets[0])
         moved = node.value.right if same else None
-    if moved is None or not _multiplies(moved):
+    if moved is None or not _multiplies(moved) or _averages(moved):
         return None
     return moved if "grad" in ast.unparse(moved) or _without_gradients(source, node) else None
 
@@ -46,6 +46,11 @@ def _multiplies(node: ast.expr) -> bool:
     return products or (isinstance(node, ast.Call) and keyword(node, "alpha") is not None)
 
 
+def _averages(node: ast.expr) -> bool:
+    """`v.mul_(beta).add_(g, alpha=1 - beta)`: a running mean of gradients, not a step."""
+    return isinstance(node, ast.Call) and isinstance(owner := receiver(node), ast.Call) and called(owner) == "mul_"
+
+
 def _without_gradients(source: Source, node: ast.AST) -> bool:
     """Inside `with torch.no_grad():`, in a loop or function that differentiates."""
     quiet = any(isinstance(a, ast.With) and any("no_grad" in ast.unparse(i.context_expr) for i in a.items) for a in source.ancestors(node))
@@ -53,7 +58,8 @@ def _without_gradients(source: Source, node: ast.AST) -> bool:
 
 
 def _factors(node: ast.expr) -> Iterator[str]:
-    for n in ast.walk(node):
+    parts = [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else [node]  # not the weight itself
+    for n in (n for part in parts for n in ast.walk(part)):
         name = n.id if isinstance(n, ast.Name) else n.attr if isinstance(n, ast.Attribute) else ""
         if name and "grad" not in name:
             yield name

@@ -119,6 +119,12 @@ def named_numbers(source: Source, name: str) -> list[ast.Constant]:
     return found
 
 
+def named_lists(source: Source, name: str) -> list[ast.expr]:
+    """The same of lists and tuples of numbers."""
+    given = [value for node in ast.walk(source.tree) for key, value in _bindings(node) if key == name]
+    return [v for v in given if isinstance(v, (ast.List, ast.Tuple)) and v.elts and all(map(is_number, v.elts))]
+
+
 def _bindings(node: ast.AST) -> list[tuple[str, ast.AST | None]]:
     if isinstance(node, ast.Assign):
         return [pair for target in node.targets for pair in _targets(target, node.value)]

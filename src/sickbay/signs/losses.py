@@ -93,6 +93,31 @@ def supervised(loss: Loss | None) -> bool:
     )
 
 
+LIKELIHOODS = frozenset({"poisson_nll_loss", "gaussian_nll_loss"})
+"""They end where the noise of the data puts them, above zero or below."""
+DIFFERENCES = frozenset(
+    "mean nanmean sum add sub rsub mul div neg pow square abs sqrt norm clamp clamp_min clamp_max relu where maximum minimum max min log log1p log2 cosh softplus logsigmoid sigmoid log_softmax softmax "
+    "logsumexp gather getitem select index_select masked_select squeeze unsqueeze view reshape flatten permute transpose expand stack cat detach float double long to type arange one_hot".split()
+)
+"""What losses are made of that are zero where every answer is right: differences, logarithms of a share, hinges."""
+WEIGHTS = frozenset(
+    "linear matmul mm bmm addmm einsum embedding conv1d conv2d conv3d conv_transpose1d conv_transpose2d lstm gru rnn_tanh dropout alpha_dropout".split()
+)
+"""...up to the operation that gives the answers: the last one of the model."""
+
+
+def ends_at_zero(loss: Loss | None) -> bool:
+    """Whether the loss could come to zero, as far as that is known, so that its height says how much is left. A partial likelihood (Cox) sorts the rows and compares each with all that come after it:
+    what is left of it at best depends on the batch and the data; so does a likelihood of counts."""
+    if loss is None:
+        return True
+    if loss.heads:
+        return not any(h.function in LIKELIHOODS for h in loss.heads)
+    names = [op.name for op in loss.operations]
+    model = next((i for i, name in enumerate(names) if name in WEIGHTS), len(names))
+    return all(name in DIFFERENCES for name in names[:model]) if model else True
+
+
 def is_cross_entropy(head: Head) -> bool:
     """In one call, or as the negative log-likelihood of log-probabilities."""
     return head.function == "cross_entropy" or (head.function == "nll_loss" and not head.raw)

@@ -44,6 +44,7 @@ from sickbay.causes.registry import cause
 from sickbay.causes.unfinished import AS_LARGE
 from sickbay.nouns import Evidence, Fix, Place, Series
 from sickbay.record.reader import Record
+from sickbay.script.scheduled import set_at
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end, level, start
 from sickbay.signs.losses import enough, judged_losses
@@ -92,7 +93,7 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
             count = int(series.steps[-1]) - idle + 1
             yield strong(
                 f"the learning rate is exactly 0 from step {idle} to the end: the last {count:,} of {int(series.steps[-1]) + 1:,} steps changed nothing"
-                f"{located(_place(record), '; scheduler at')}",
+                f"{located(_built(record), '; scheduler at')}",
                 _place(record),
                 (idle, int(series.steps[-1])),
                 idle=count,
@@ -107,7 +108,7 @@ def lr_decayed_too_soon(record: Record, signs: Signs) -> Iterator[Evidence]:
                 top, last = float(np.max(series.values)), float(series.values[-1])
                 yield strong(
                     f"the learning rate fell from {top:.3g} to a hundredth of that by step {step} of {c.steps[-1]} (now {last:.2g}), and the loss {'only crept on to' if _crawls(c, step, least) else 'stopped at'} {end(c).value:.4g} "
-                    f"(start {start(c).value:.4g}){located(_place(record), '; scheduler at')}",
+                    f"(start {start(c).value:.4g}){located(_built(record), '; scheduler at')}",
                     _place(record),
                     (step, int(c.steps[-1])),
                     highest=top,
@@ -136,7 +137,7 @@ def _spent(record: Record, series: Series, least: int) -> Evidence | None:
     tenth = int(series.steps[np.flatnonzero(series.values > 0.1 * top)[-1]]) + 1
     return strong(
         f"the learning rate fell from {top:.3g} to a tenth of that by step {tenth} of {int(series.steps[-1]) + 1:,} (now {float(series.values[-1]):.2g}): all steps together "
-        f"are worth {worth:.2g} at the full rate, and the loss ends at {end(curves[0]).value:.4g} (start {start(curves[0]).value:.4g}){located(_place(record), '; scheduler at')}",
+        f"are worth {worth:.2g} at the full rate, and the loss ends at {end(curves[0]).value:.4g} (start {start(curves[0]).value:.4g}){located(_built(record), '; scheduler at')}",
         _place(record),
         (tenth, int(series.steps[-1])),
         highest=top,
@@ -205,6 +206,12 @@ def _crawls(c: Curve, died: int, least: int) -> bool:
 
 def _place(record: Record) -> Place | None:
     """Where the schedule's numbers stand."""
+    built = _built(record)
+    return set_at(record, built) or built
+
+
+def _built(record: Record) -> Place | None:
+    """Where the schedule is built, or the script sets its rate itself."""
     built = [s.built_at for s in record.facts.schedulers if s.built_at is not None and s.steps]
     return built[0] if built else record.facts.timeline.places.get("scheduler") or rate_set_at(record)
 

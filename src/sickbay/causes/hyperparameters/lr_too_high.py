@@ -43,6 +43,7 @@ import numpy as np
 
 from sickbay.causes.adaptive import rescales
 from sickbay.causes.crashes import crash_of
+from sickbay.causes.dropouts import drowned
 from sickbay.causes.evidence import against, from_sign, hint, strong
 from sickbay.causes.nonfinite import weights_ran_away
 from sickbay.causes.rates import main_optimizer, rate, rate_place, scaled
@@ -163,6 +164,8 @@ def _in_a_log(signs: Signs) -> Iterator[Evidence]:
 def _large_updates(record: Record, signs: Signs) -> Iterator[Evidence]:
     trouble = stuck(signs)
     for sign in signs.named("update-ratio-high")[:1] if not _vanished(record) else ():
+        if sign.numbers["late"] < STILL_HIGH and drowned(record):
+            continue  # the few units that dropout leaves count many times, and so do their gradients: the first steps are large at any usual rate
         if trouble is not None or signs.has("oscillating-loss", "nonfinite-loss"):
             yield from_sign("strong", sign, rate_place(record))
         elif overshot := _overshot(record):

@@ -27,6 +27,7 @@ The strength alone is no evidence: the same number is right for one model and fa
 - Dropout of 0.5 and a training loss above the validation loss: usual, and fine.
 - A large decay on a model that learns: what counts is that the weights vanish and the loss stands.
 - The same rate before one wide layer: enough units are left in each step, and it may be the best there is on noisy data.
+- Losses whose lowest value nobody knows (Cox's partial likelihood, Poisson's): that they stand far above zero says nothing, and weights that a decay has made small may be right for the data.
 - Weights that shrink while the loss falls: pruning by decay, factorised or normalised layers.
 - Learning rates, dead units, wrong losses: they hold the loss up as well, and are found by themselves.
 
@@ -46,25 +47,25 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.dropouts import dropouts
+from sickbay.causes.dropouts import EXTREME, NARROW, dropouts, variance_added
 from sickbay.causes.evidence import from_sign, hint, listed, strong
-from sickbay.causes.rates import main_optimizer
+from sickbay.causes.rates import decay_written, main_optimizer
 from sickbay.causes.registry import cause
+from sickbay.facts import Loss
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import is_number, keyword, mend, number, sources
-from sickbay.script.naming import constructor, named_numbers
+from sickbay.script.fixing import mend, number, sources
+from sickbay.script.naming import named_numbers
 from sickbay.script.penalties import penalty_of, strength
 from sickbay.script.written import Written, changed, place_of, written
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, curve, end, smooth, start, trend_share
 from sickbay.signs.layers import nanmedian, weights
-from sickbay.signs.losses import judged_losses
+from sickbay.signs.losses import ends_at_zero, judged_losses
 from sickbay.signs.update_ratio_low import reach
 
 MINIMUM_STEPS = 50
@@ -74,13 +75,8 @@ HIGH_AND_SHRUNK, DONE = 0.15, 0.1
 """...or above 0.15 of it and done falling, where the weights have been shrunk to half: no healthy run shows that."""
 RATE = 0.7
 """Dropout above this is in no published recipe for hidden layers; 0.5 to 0.6 is strong already."""
-EXTREME = 0.85
 MOSTLY_DROPPED = 0.75
 """From here on the units that are left count four times and more in training: in eval mode the layers behind see sums with far less spread than those they were trained on (Li et al. 2019, variance shift)."""
-NARROW = 0.15
-"""Variance, beside the square of the whole, that dropping adds to sums over the units that are left: p / (1 - p) / inputs, over all such layers. Nine tasks were trained with three nets each at rates up to 0.8: where it was above
-this, the weights had not grown and two fifths of the loss were left, validation ended 1.2 to 2.1 times as high as with the best rate. Nets of one or two wide layers (0.03) whose weights had not grown
-either lost at most a tenth."""
 BETTER = 0.8
 """Loss in eval mode against training loss: dropout costs a fifth and more."""
 WON_MORE = 1.25
@@ -120,14 +116,15 @@ OTHERWISE = ("nonfinite-loss", "diverging-loss", "update-ratio-low")
     cure="no-regularisation",
 )  # fmt: skip
 def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
-    stands = _longest(record)
+    stands, loss = _longest(record)
     if stands is None or signs.has(*OTHERWISE):
         return
+    tells = ends_at_zero(loss)
     ledger = [
-        *([*_dropout(record, stands)] or _few_left(record, stands)),
+        *([*_dropout(record, stands)] or _few_left(record, stands) if tells else ()),
         *_other_net(record, signs),
-        *_decay(record, stands),
-        *_penalty(record, stands),
+        *_decay(record, stands, tells=tells),
+        *(_penalty(record, stands) if tells else ()),
     ]
     if not ledger:
         return
@@ -140,9 +137,9 @@ def over_regularised(record: Record, signs: Signs) -> Iterator[Evidence]:
         yield from_sign("hint", sign)
 
 
-def _longest(record: Record) -> Curve | None:
-    curves = [c for c, _ in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
-    return max(curves, key=len, default=None)
+def _longest(record: Record) -> tuple[Curve | None, Loss | None]:
+    curves = [(c, loss) for c, loss in judged_losses(record) if len(c) >= MINIMUM_STEPS and c.nonfinite == 0]
+    return max(curves, key=lambda pair: len(pair[0]), default=(None, None))
 
 
 def _above(c: Curve, share: float) -> bool:
@@ -188,7 +185,7 @@ def _other_net(record: Record, signs: Signs) -> Iterator[Evidence]:
 def _few_left(record: Record, c: Curve) -> Iterator[Evidence]:
     """Too few units are left in narrow layers: steps that would make the weights several times as large lead nowhere."""
     high = [(name, p) for name, p in dropouts(record) if p >= RATE]
-    shrunk, (_, whole_run), added = _shrunk(record), reach(record), _variance_added(record)
+    shrunk, (_, whole_run), added = _shrunk(record), reach(record), variance_added(record)
     if not high or record.facts.modes.training_in_eval or not _above(c, HIGH) or added < NARROW or shrunk is None:
         return
     if shrunk <= 1.0 and whole_run > AS_LARGE:
@@ -199,22 +196,6 @@ def _few_left(record: Record, c: Curve) -> Iterator[Evidence]:
             place_of(_dropout_written(record, most)) or _dropout_called(record, most),
             rate=most,
         )
-
-
-def _variance_added(record: Record) -> float:
-    """...to what arrives at the end of the net, by all its layers that drop, each by the number of inputs of the weights behind it."""
-    rates = {name.removeprefix("layer "): p for name, p in dropouts(record) if p < 1}
-    inputs = {p.layer: math.prod(p.shape[1:]) for p in record.facts.parameters if p.trainable and len(p.shape) >= 2}
-    most = 0.0
-    for model in record.facts.models:
-        added, waiting = 0.0, 0.0
-        for layer in model.layers:
-            if layer.name in rates:
-                waiting += rates[layer.name] / (1 - rates[layer.name])
-            elif inputs.get(layer.name):
-                added, waiting = added + waiting / inputs[layer.name], 0.0
-        most = max(most, added)
-    return most
 
 
 def _evaluated(record: Record) -> float | None:
@@ -249,14 +230,15 @@ def _dropout_written(record: Record, rate: float) -> Written | None:
 # -- weight decay -----------------------------------------------------------------------------------------------------
 
 
-def _decay(record: Record, c: Curve) -> Iterator[Evidence]:
+def _decay(record: Record, c: Curve, *, tells: bool) -> Iterator[Evidence]:
+    """`tells`: whether the height of the loss says how much is left."""
     optimizer = main_optimizer(record)
     decay = max((g.weight_decay or 0.0 for g in optimizer.groups), default=0.0) if optimizer is not None else 0.0
     shrunk = _shrunk(record)
-    stands = _above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE)
+    stands = tells and (_above(c, HIGH) or (_above(c, HIGH_AND_SHRUNK) and trend_share(c) < DONE))
     if optimizer is None or decay <= 0 or shrunk is None:
         return
-    place = place_of(_decay_written(record, decay)) or optimizer.built_at
+    place = place_of(decay_written(record, decay)) or optimizer.built_at
     if (shrunk <= SHRUNK and (stands or (decay >= UNUSUAL and _creeps_back(c)))) or (shrunk <= NEVER_SO_SMALL and _lost_again(c)):
         yield strong(
             f"weight-decay-too-high: {optimizer.kind} with weight_decay={number(decay)} has shrunk the weights of the typical layer to {shrunk:.2g} of their first size",
@@ -330,15 +312,6 @@ def _own(record: Record, family: str) -> np.ndarray:
     return values[np.isfinite(values).any(axis=1)] if own else values[:0]
 
 
-def _decay_written(record: Record, decay: float) -> Written | None:
-    """Beside the optimizer, or under the name that is passed to it."""
-    optimizer = main_optimizer(record)
-    built = constructor(record, optimizer) if optimizer is not None else None
-    given = keyword(built[1], "weight_decay") if built is not None else None
-    passed = re.findall(r"\w+", built[0].segment(given.value))[-1:] if built is not None and given is not None and not is_number(given.value) else []
-    return written(record, decay, ("weight_decay", *passed, "wd", "decay", "l2"))
-
-
 # -- penalties --------------------------------------------------------------------------------------------------------
 
 
@@ -370,6 +343,6 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(text, changed(found, weaker) if weaker else "", "loss = fit + 1e-5 * penalty", "consent")
     if "decay" in numbers:
         text = "turn weight decay off, see that the model fits the training data, and bring it back in small steps (1e-4 for SGD, 1e-2 for AdamW)"
-        return mend(text, changed(_decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")
+        return mend(text, changed(decay_written(record, numbers["decay"]), "1e-4"), "weight_decay=1e-4", "consent")
     text = "turn dropout down to 0.1 to 0.5, and first to 0 to see that the model can fit the training data"
     return mend(text, changed(_dropout_written(record, numbers.get("rate", 0.0)), "0.2"), "nn.Dropout(0.2)", "consent")

@@ -10,6 +10,9 @@ loss falls on, validation loss turns and rises.
 Validation loss rose from its best by 12 % or more (and by 6 % of all that was ever won), beyond the noise between its
 evaluations, for at least the last quarter of the run, while training loss kept falling and is now less than half of it.
 
+Of a validation loss that is only printed, on a scale of its own (Cox's partial likelihood over a whole cohort, likelihoods below zero), the differences tell: both losses began together, training
+went on falling, and validation rose by more than half of what training won in the meantime.
+
 In a log of another tool, whose values are means over many steps, a rise of 5 % is enough if it goes on over four evaluations and more and takes back
 a quarter of what training wins in the meantime; so is a validation loss that stands at three times the training loss and more,
 or at 1.75 times if it was never lower than at first, over a dozen evaluations in which training fell by a fifth. A steady rise by a quarter over eight
@@ -42,14 +45,15 @@ import numpy as np
 
 from sickbay.causes.evaluated import training_rows
 from sickbay.causes.evidence import from_sign, located
-from sickbay.causes.rates import main_optimizer
+from sickbay.causes.printed_turn import printed_turn
+from sickbay.causes.rates import decay_written, main_optimizer
 from sickbay.causes.registry import cause
 from sickbay.nouns import Evidence, Fix, Place, Sign
 from sickbay.record.reader import Record
 from sickbay.script.fixing import keyword, mend
 from sickbay.script.length import length_place
 from sickbay.script.naming import constructor
-from sickbay.script.written import named_like
+from sickbay.script.written import Written, changed, named_like, place_of
 from sickbay.signs import Signs
 
 OFTEN = 100
@@ -84,14 +88,34 @@ def overfitting(record: Record, signs: Signs) -> Iterator[Evidence]:
     turns = _turns(signs, logged=record.facts.log is not None)
     for sign in turns[:1]:
         told = from_sign("strong", sign)
-        for place, what in ((_few(record), "how many samples there are"), (length_place(record), "how long it trains")):
-            if place is not None:
-                told = replace(told, place=place, text=f"{sign.text}; {what} is set{located(place)}")
-                break
-        yield told
+        yield _placed(told, record)
         yield from (from_sign("hint", gap) for gap in signs.at(sign.where, "train-val-gap"))
+    if not turns and (printed := printed_turn(record)) is not None:
+        yield _placed(printed, record)
     if not turns and record.facts.log is not None and not signs.has("val-flat-from-start") and not _answered(record):
         yield from (from_sign("strong", gap) for gap in signs.named("train-val-gap")[:1] if _memorised(gap.numbers))
+
+
+def _placed(told: Evidence, record: Record) -> Evidence:
+    """With what the script itself sets too low or too high; first what costs nothing to change."""
+    for place, what in (
+        (place_of(_turned_off(record)), "weight decay is turned off"),
+        (_few(record), "how many samples there are"),
+        (length_place(record), "how long it trains"),
+    ):
+        if place is not None:
+            is_set = "" if what.endswith("off") else " is set"
+            return replace(told, place=place, text=f"{told.text}; {what}{is_set}{located(place)}")
+    return told
+
+
+def _turned_off(record: Record) -> Written | None:
+    """The nought that the script gives its optimizer for a decay: who has a handle for it and leaves it at nothing has been asked to turn it."""
+    optimizer = main_optimizer(record)
+    built = constructor(record, optimizer) if optimizer is not None else None
+    if optimizer is None or built is None or keyword(built[1], "weight_decay") is None or any(g.weight_decay != 0 for g in optimizer.groups):
+        return None
+    return decay_written(record, 0.0)
 
 
 def _few(record: Record) -> Place | None:
@@ -138,6 +162,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
     built = constructor(record, optimizer) if optimizer is not None else None
     more = "1e-1" if optimizer is not None and any(g.weight_decay for g in optimizer.groups) else "1e-2"  # AdamW has a hundredth of its own
     diff = built[0].diff(built[0].giving(built[1], "weight_decay", more)) if built is not None and keyword(built[1], "weight_decay") is None else ""
+    diff = diff or changed(_turned_off(record), more)
     text = f"keep the weights of the best evaluation{when} and stop when it no longer improves; then regularise (weight decay, dropout, more data)"
     return mend(text, diff, "if val_loss < best:\n    best, state = val_loss, copy.deepcopy(model.state_dict())", "consent")
 

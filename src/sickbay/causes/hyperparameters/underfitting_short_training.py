@@ -16,6 +16,9 @@ A run of one or two passes over its data is told too if its loss has come farthe
 single batches, falls to its last evaluation nearly as fast as it did at first (of two to four evaluations the last is three tenths below the one before; in a run of at most 150 steps a tenth, where
 the falls shrink so slowly that as many evaluations again would win a fifth; of at most three passes the last evaluation wins three tenths of the loss, and a larger share than the one before). Of a run of at most a hundred steps and three passes it is enough that training and every evaluation fall to the end.
 
+A run of three to six passes is told if validation fell with each, by a tenth of itself at least with the last, training with it, while a fifth of the untrained model's loss is left; and if as many passes again would
+win three tenths of it, should the falls go on to shrink as they did (`causes/unabated.py`).
+
 Of any length is a run that leaves its loop over epochs early (early stopping) though validation has fallen by some per cent with every evaluation up to the last.
 
 ## Looks like it but is not
@@ -38,7 +41,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,6 +48,7 @@ from sickbay.causes.evidence import hint, strong
 from sickbay.causes.parameters import mostly_loaded
 from sickbay.causes.registry import cause
 from sickbay.causes.stopped import AT_THE_END, EVALUATIONS, left_early
+from sickbay.causes.unabated import Outlook, unabated
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.script.fixing import mend
@@ -100,16 +103,6 @@ AT_FIRST = ("update-ratio-high",)
 """...which the first dozens of steps of any run may show, and more there are not in the shortest."""
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What another run of the same length would win."""
-
-    loss: float
-    gain: float
-    low: float
-    high: float
-
-
 @cause(
     code="H412",
     level="hyperparameters",
@@ -133,9 +126,12 @@ def underfitting_short_training(record: Record, signs: Signs) -> Iterator[Eviden
     )
     if run.shortened or mostly_loaded(record) or _schedule_ended(record) or (signs.has(*OTHERWISE) and not begun):
         return
+    curves = [c for c, _ in judged_losses(record)]
+    if gaining[0] is None and curves:
+        gaining = unabated(record, max(curves, key=len))
     if not (run.steps <= SHORT_STEPS or few_passes or gaining[0] is not None):
         return
-    for c, _ in judged_losses(record):
+    for c in curves:
         found = outlook(c) if len(c) >= enough(record, MINIMUM_STEPS, 12) and c.nonfinite == 0 else None
         what = f"the loss fell from {start(c).value:.3g}"
         watched = few_passes and record.facts.log is None and c.nonfinite == 0
