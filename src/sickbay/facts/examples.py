@@ -151,6 +151,21 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """Evaluation's number targets, told by a linear map of training's samples. Errors are mean squares, as parts of the variance of evaluation's targets."""
+
+    rows: int = 0
+    error: float = 0.0
+    """Of its answers,"""
+    straightened: float = 0.0
+    """...and of the best straight line of them: what is left once they are shifted and stretched, all alike."""
+    shift: float = 0.0
+    """Mean of what the answers miss, in spreads of training's targets."""
+    own_scale: bool = False
+    """The targets themselves have mean 0 and spread 1, exactly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearCopies:
     """Evaluated samples to which a few training samples lie far closer than all others."""
 
@@ -173,6 +188,7 @@ class EvaluatedExamples:
     relation: Relation | None = None
     renamed: Renamed | None = None
     copies: NearCopies | None = None
+    across: Across | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
