@@ -23,6 +23,24 @@ def inputs(losses: np.ndarray = FLAT, first: str = "linear", **scale: Any) -> Re
     return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], losses=[loss])
 
 
+RIPPLE = {
+    "mean": -0.81,
+    "std": 0.004,
+    "minimum": -0.82,
+    "maximum": -0.8,
+    "feature_std_min": 0.0,
+    "feature_std_max": 0.0042,
+    "feature_abs_mean_max": 0.81,
+}
+"""...and then standardised with the numbers of pixels that are divided once."""
+
+
+def faint(losses: np.ndarray = FLAT, first: str = "conv2d", beyond: float = 200.0, **scale: Any) -> Record:
+    probe = DataProbe(kind="image", targets="classes", relation=Relation(rows=1400, score=0.5, beyond=beyond))
+    loss = Loss(index=0, entrances=(Op(name=first), Op(name="cross_entropy")))
+    return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | RIPPLE | scale)], losses=[loss], data_probe=probe)
+
+
 def regression(end: float) -> Record:
     """Targets of spread 1, a loss that falls from half a million."""
     target = Values(count=500, minimum=-3.0, maximum=3.0, mean=0.0, std=1.0)
@@ -68,10 +86,18 @@ class TestUnscaledInput(CauseTestCase):
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
         yield inputs(**TWICE)
         yield at_the_rails(0.99)
+        yield faint()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "at the rails only later", at_the_rails(0.1)
         yield "small inputs of a model that learns", inputs(falling(2.3, 0.1, 300), **TWICE)
+        yield "a ripple that the model copes with", faint(falling(2.3, 0.1, 300))
+        yield "a ripple, normalised at the door", faint(first="batch_norm")
+        yield "a ripple, of which the model takes the level off by itself", faint(first="sub")
+        yield "a ripple that tells nothing", faint(beyond=1.0)
+        yield "unit vectors", faint(mean=0.001, std=0.044, minimum=-0.2, maximum=0.2, feature_std_max=0.05, feature_abs_mean_max=0.02)
+        yield "a constant", faint(std=0.0, feature_std_max=0.0)
+        yield "one column of ordinary spread", faint(feature_std_max=0.6)
         yield "sparse inputs", inputs(**TWICE | {"maximum": 1.0})
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "a classification that gets below guessing", classification(end=0.4)
