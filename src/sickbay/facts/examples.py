@@ -78,6 +78,23 @@ class Suspects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnGroup:
+    """A few columns that each tell much of the class, among many."""
+
+    columns: tuple[int, ...] = ()
+    least: float = 0.0
+    """What the least of them tells by itself,"""
+    next_best: float = 0.0
+    """...the best of the others,"""
+    others: float = 0.0
+    """...and all of those together."""
+    alike: float = 0.0
+    """Largest correlation of two of the group, by rank within a class."""
+    fixed: float = 1.0
+    """Spread of the best column within the class where it is smallest, as a part of where it is largest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """The input column that tells most of the target by itself."""
 
@@ -98,6 +115,8 @@ class Column:
     """...and how many classes are told so."""
     on_a_line: float = 0.0
     """Of numbers: share of the rows whose target is exactly one straight line of it."""
+    group: ColumnGroup | None = None
+    """Of classes: what it belongs to, where a few stand out together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
