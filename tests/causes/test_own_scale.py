@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sickbay.facts import Across, DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, Loader, OwnScale, Relation, Renamed
+from sickbay.facts import Across, DataProbe, EvaluatedExamples, EvaluationData, FeatureScale, InputScale, Loader, Model, OwnScale, Relation, Renamed
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
+from sickbay.supervise.planning import cure_for
 from sickbay.testing import assert_silent, assert_suspects, make_record, place_in
 
 CALL = Place("/x/train.py", 30, None, "out = model(x)")
@@ -24,7 +25,7 @@ def record(examples: EvaluatedExamples, variance: float = 1.0, series: dict[str,
     data = EvaluationData(
         place=CALL, texts=("model(x_val)",), rows=600, distinct=600, train_distinct=3000, train_rows=9000, width=5, train=SCALE, evaluation=SCALE
     )
-    facts = {k: changes.pop(k) for k in ("loaders", "sources") if k in changes}
+    facts = {k: changes.pop(k) for k in ("loaders", "sources", "models", "inputs") if k in changes}
     data = replace(data, **{"own_scale": OwnScale(features=5, of=5, rows=600)} | changes)
     probe = DataProbe(kind="table", variance=variance, evaluations=(replace(examples, place=CALL),))
     return make_record(steps=400, evaluation_data=[data], data_probe=probe, series=series, **facts)
@@ -85,3 +86,9 @@ def test_the_place_and_the_mended_line() -> None:
     suspicion = assert_suspects(found, "train-val-mismatch")
     assert suspicion.place is not None and suspicion.place.line == 3
     assert "+x_val = scaler.transform(rows[900:])" in suspicion.fix.diff
+
+
+def test_no_trial_could_bring_it_back() -> None:
+    models = {"models": [Model(name="Net")], "inputs": [InputScale(dtype="float32")]}
+    assert cure_for("train-val-mismatch", record(numbers(), **models)) is None, "mean and spread are training's already"
+    assert cure_for("train-val-mismatch", record(numbers(), own_scale=None, **models)) == "match-evaluation-input"
