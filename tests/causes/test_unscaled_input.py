@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import DataProbe, Head, InputScale, Loss, Op, Relation, Timeline, Values
+from sickbay.facts import DataProbe, EvaluationData, FeatureScale, Head, InputScale, Loss, Op, Relation, Timeline, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -130,3 +130,33 @@ for batch in loader:
     found = assert_suspects(record, "unscaled-input", "likely")
     assert found.place is not None and found.place.line == 3
     assert "+    return images, labels" in found.fix.diff
+
+
+PART = """\
+NUMBERS = ["age", "income"]
+frame[NUMBERS] = scaler.fit_transform(frame[NUMBERS])
+x = torch.tensor(frame.values)
+for idx in torch.randperm(len(x)).split(9):
+    loss = F.cross_entropy(net(x[idx]), y[idx])
+"""
+
+
+def beside(*means: float) -> Record:
+    """A table whose columns have these means in training."""
+    known = FeatureScale(rows=500, mean=means, std=(1.0,) * len(means))
+    data = EvaluationData(place=Place("train.py", 9), rows=100, width=len(means), shape=(len(means),), train=known, evaluation=known)
+    timeline = Timeline(places={"forward": Place("train.py", 5)})
+    loss = Loss(index=0, entrances=(Op(name="linear"), Op(name="cross_entropy")))
+    raw = InputScale(**WINE | {"mean": 400.0, "std": 700.0})
+    return make_record(
+        series={"loss/train": FLAT}, inputs=[raw], losses=[loss], evaluation_data=[data], timeline=timeline, sources={"train.py": PART}
+    )
+
+
+def test_columns_that_are_missing_from_those_that_are_scaled() -> None:
+    found = assert_suspects(beside(0.0, 0.1, 2013.0, 0.3), "unscaled-input")
+    assert "column 2 of 4 is as it was measured" in found.evidence[0].text and "missing" in found.fix.text
+    assert found.place is not None and found.place.text == PART.splitlines()[0]
+    for means in ((900.0, 1000.0, 2013.0, 0.3), (0.0, 12.0, 2013.0, 0.3)):  # most are raw; some are in between
+        other = assert_suspects(beside(*means), "unscaled-input")
+        assert "measured" not in other.evidence[0].text and other.place != found.place

@@ -39,14 +39,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import first_place, located, strong
+from sickbay.causes.evidence import first_place, listed, located, strong
 from sickbay.causes.examples import falls_short, probe_of
 from sickbay.causes.initial import solved
 from sickbay.causes.registry import cause
 from sickbay.facts import Head, InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
-from sickbay.script.entering import divided, entered, scaled_after, undivided
+from sickbay.script.entering import divided, entered, scaled_after, scaled_in_part, undivided
 from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end
@@ -57,6 +57,8 @@ SPREAD = 30.0
 # One column a thousand times wider than another, or its mean a hundred times off: then no learning rate suits both.
 COLUMNS = 1e3
 OFFSET = 100.0
+FEWEST_COLUMNS, SCALED = 3, 2.0
+"""Mean or spread of columns that are scaled, or yes and no."""
 TINY = 0.1
 """The largest input: pixels reach 1 once they are divided, 0.004 once they are divided twice, 0.06 where they only reach 16. Sparse ones are none of these: they reach 1."""
 FAINT, LEVEL = 0.05, 10.0
@@ -108,7 +110,9 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
         steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
         probe = record.facts.data_probe
         forward = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
-        where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
+        left = _left_out(record)
+        place = (scaled_in_part(record) if left else None) or entered(record)
+        where = f"{text}{left}, where it enters the model{located(forward)}" if place is not None else text + left
         yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
@@ -208,6 +212,23 @@ def _a_few_huge(record: Record) -> bool:
     return any(max(t.maximum - t.mean, t.mean - t.minimum) > HUGE * t.std for t in targets)
 
 
+def _left_out(record: Record) -> str:
+    """A few columns that are as they were measured, beside others that are scaled."""
+    known = next((d.train for d in record.facts.evaluation_data if d.train is not None and len(d.shape) == 1 and len(d.train.std) == d.width), None)
+    if known is None or len(known.std) < FEWEST_COLUMNS:
+        return ""
+    sizes = np.maximum(np.abs(known.mean), known.std)
+    raw, others = np.flatnonzero(sizes > SPREAD), sizes[sizes <= SPREAD]
+    if not 0 < len(raw) <= len(sizes) / 2 or others.max() > SCALED:
+        return ""
+    which = (
+        f"column {raw[0]} of {len(sizes)} is as it was"
+        if len(raw) == 1
+        else f"columns {listed([str(j) for j in raw])} of {len(sizes)} are as they were"
+    )
+    return f" ({which} measured, up to {sizes.max():.3g} on average; the others are scaled)"
+
+
 def _extreme(s: InputScale) -> str:
     spread = max(abs(s.mean), s.std)
     if s.feature_std_min > 0 and s.feature_std_max > COLUMNS * s.feature_std_min and s.feature_std_max > SPREAD:
@@ -231,4 +252,7 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         snippet = "images = images / 255.0  # once: here, or in the data set"
         return mend("scale the inputs once, to a size of about one", undivided(record, first_place(evidence)), snippet, "consent")
     snippet = "mean, std = x_train.mean(0), x_train.std(0).clamp_min(1e-8)\nx_train, x_test = (x_train - mean) / std, (x_test - mean) / std"
-    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, first_place(evidence)), snippet, "consent")
+    place = first_place(evidence)
+    if place is not None and _left_out(record) and place == scaled_in_part(record):
+        return mend(f"scale all columns that are measured: some are missing from those that are{located(place)}", "", snippet)
+    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, place), snippet, "consent")
