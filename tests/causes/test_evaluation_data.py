@@ -188,6 +188,21 @@ def test_one_model_for_all_folds() -> None:
     assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
 
 
+def test_one_model_for_all_folds_under_another_name() -> None:
+    source = "def score(model, x):\n    return model(x)\n" + FOLDS
+    at = place_in(source, "    score(net")
+    given = {"found": 330, "found_first": 0, "called_from": at, "texts": ("model(x)", "score(net, X[val])")}
+    found = assert_suspects(run(evaluation(**given), sources={"train.py": source}), "train-val-leakage", "proven")
+    assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
+    known = assert_suspects(run(evaluation(**given | {"found_first": 100}), sources={"train.py": source}), "train-val-leakage")
+    assert known.place == at, "the first fold had them, too"
+    within = source.replace("net = build()\n", "").replace("    fit(net", "    net = build()\n    fit(net")
+    other = assert_suspects(
+        run(evaluation(**given | {"called_from": place_in(within, "    score(net")}), sources={"train.py": within}), "train-val-leakage"
+    )
+    assert other.place is not None and "build" not in other.place.text
+
+
 def test_all_of_the_validation_set() -> None:
     loaders = [Loader(index=0, role="train"), Loader(index=1, role="eval", variable="val_loader")]
     suspicion = assert_suspects(run(evaluation(found=400, loader=1), loaders=loaders), "train-val-leakage")

@@ -98,6 +98,15 @@ def test_the_function_that_only_predictions_use() -> None:
         make_record(steps=200, evaluation_data=[data(20, features())], served=[served()], sources={"/x/train.py": script}), "serving-skew"
     )
     assert suspicion.place is not None and (suspicion.place.line, suspicion.place.guess) == (38, True)
+    for one in ("prepare(rows)[None]", "prepare(rows).unsqueeze(0)"):
+        single = make_record(
+            steps=200,
+            evaluation_data=[data(20, features())],
+            served=[served()],
+            sources={"/x/train.py": script.replace("(prepare(rows))", f"({one})")},
+        )
+        found = assert_suspects(single, "serving-skew").place
+        assert found is not None and found.line == 38
     shared = script + "train(prepare(table))\n"
     suspicion = assert_suspects(
         make_record(steps=200, evaluation_data=[data(20, features())], served=[served()], sources={"/x/train.py": shared}), "serving-skew"

@@ -13,6 +13,7 @@ from causes.scripts import added
 from sickbay.conclude import suspect_all
 from sickbay.facts import (
     Column,
+    ColumnGroup,
     DataProbe,
     EvaluatedExamples,
     Evaluation,
@@ -252,11 +253,20 @@ def lag_zero(kind: str = "table", **changes: Any) -> DataProbe:
     return probe(kind=kind, relation=RELATED, targets="numbers", column=column(**told | changes))
 
 
+def few(**changes: Any) -> Record:
+    """Three of twelve columns stand out, and what is left without one of them still tells nearly all."""
+    told = {"columns": (3, 4, 9), "least": 0.8, "next_best": 0.64, "others": 0.84, "alike": 0.05, "fixed": 0.03}
+    group = ColumnGroup(**told | changes)
+    best = column(columns=12, score=0.99, others=0.97, next_best=0.92, chance=0.5, group=group)
+    return run(probe(relation=RELATED, column=best), accuracy=0.995, validation=0.02)
+
+
 class TestTargetLeakage(CauseTestCase):
     cause = "target-leakage"
     certainty = "likely"
 
     def sick(self) -> Iterable[Record]:
+        yield few()
         yield run(probe(relation=RELATED, column=column()), accuracy=0.99, validation=0.02)
         yield run(probe(relation=RELATED, column=column(score=0.93, others=0.76, sealed=0.7, sealed_classes=2)), accuracy=0.99, validation=0.02)
 
@@ -267,6 +277,12 @@ class TestTargetLeakage(CauseTestCase):
         yield run(lag_zero(kind="series"), validation=0.02)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
+        yield "sensors of one thing", few(alike=0.8)
+        yield "a cloud of points for each class", few(fixed=0.97)
+        yield "some columns tell more, some less", few(next_best=0.7)
+        yield "the other columns say nothing", few(others=0.6)
+        yield "what is left comes near", few(others=0.95)
+        yield "the best column stands beside the others", few(columns=(1, 2))
         near = column(score=0.95, others=0.6, next_best=0.3, chance=0.0, on_a_line=0.2)
         yield "the value before, mostly unchanged", run(probe(relation=RELATED, targets="numbers", column=near), validation=0.02)
         near = column(score=0.93, others=0.76, sealed=0.7, sealed_classes=1)

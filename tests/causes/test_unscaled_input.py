@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sickbay.facts import DataProbe, Head, InputScale, Loss, Op, Relation, Timeline, Values
+from sickbay.facts import DataProbe, EvaluationData, FeatureScale, Head, InputScale, Loss, Op, Relation, Timeline, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -21,6 +21,24 @@ TWICE = {"mean": 0.001, "std": 0.0015, "minimum": 0.0, "maximum": 0.0039, "featu
 def inputs(losses: np.ndarray = FLAT, first: str = "linear", **scale: Any) -> Record:
     loss = Loss(index=0, entrances=(Op(name=first), Op(name="cross_entropy")))
     return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | scale)], losses=[loss])
+
+
+RIPPLE = {
+    "mean": -0.81,
+    "std": 0.004,
+    "minimum": -0.82,
+    "maximum": -0.8,
+    "feature_std_min": 0.0,
+    "feature_std_max": 0.0042,
+    "feature_abs_mean_max": 0.81,
+}
+"""...and then standardised with the numbers of pixels that are divided once."""
+
+
+def faint(losses: np.ndarray = FLAT, first: str = "conv2d", beyond: float = 200.0, **scale: Any) -> Record:
+    probe = DataProbe(kind="image", targets="classes", relation=Relation(rows=1400, score=0.5, beyond=beyond))
+    loss = Loss(index=0, entrances=(Op(name=first), Op(name="cross_entropy")))
+    return make_record(series={"loss/train": losses}, inputs=[InputScale(**WINE | RIPPLE | scale)], losses=[loss], data_probe=probe)
 
 
 def regression(end: float) -> Record:
@@ -68,10 +86,18 @@ class TestUnscaledInput(CauseTestCase):
         yield inputs(mean=33.0, std=78.0, maximum=255.0, feature_std_min=0.0, feature_std_max=90.0)
         yield inputs(**TWICE)
         yield at_the_rails(0.99)
+        yield faint()
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "at the rails only later", at_the_rails(0.1)
         yield "small inputs of a model that learns", inputs(falling(2.3, 0.1, 300), **TWICE)
+        yield "a ripple that the model copes with", faint(falling(2.3, 0.1, 300))
+        yield "a ripple, normalised at the door", faint(first="batch_norm")
+        yield "a ripple, of which the model takes the level off by itself", faint(first="sub")
+        yield "a ripple that tells nothing", faint(beyond=1.0)
+        yield "unit vectors", faint(mean=0.001, std=0.044, minimum=-0.2, maximum=0.2, feature_std_max=0.05, feature_abs_mean_max=0.02)
+        yield "a constant", faint(std=0.0, feature_std_max=0.0)
+        yield "one column of ordinary spread", faint(feature_std_max=0.6)
         yield "sparse inputs", inputs(**TWICE | {"maximum": 1.0})
         yield "a regression that gets below the variance of its targets", regression(end=0.1)
         yield "a classification that gets below guessing", classification(end=0.4)
@@ -104,3 +130,33 @@ for batch in loader:
     found = assert_suspects(record, "unscaled-input", "likely")
     assert found.place is not None and found.place.line == 3
     assert "+    return images, labels" in found.fix.diff
+
+
+PART = """\
+NUMBERS = ["age", "income"]
+frame[NUMBERS] = scaler.fit_transform(frame[NUMBERS])
+x = torch.tensor(frame.values)
+for idx in torch.randperm(len(x)).split(9):
+    loss = F.cross_entropy(net(x[idx]), y[idx])
+"""
+
+
+def beside(*means: float) -> Record:
+    """A table whose columns have these means in training."""
+    known = FeatureScale(rows=500, mean=means, std=(1.0,) * len(means))
+    data = EvaluationData(place=Place("train.py", 9), rows=100, width=len(means), shape=(len(means),), train=known, evaluation=known)
+    timeline = Timeline(places={"forward": Place("train.py", 5)})
+    loss = Loss(index=0, entrances=(Op(name="linear"), Op(name="cross_entropy")))
+    raw = InputScale(**WINE | {"mean": 400.0, "std": 700.0})
+    return make_record(
+        series={"loss/train": FLAT}, inputs=[raw], losses=[loss], evaluation_data=[data], timeline=timeline, sources={"train.py": PART}
+    )
+
+
+def test_columns_that_are_missing_from_those_that_are_scaled() -> None:
+    found = assert_suspects(beside(0.0, 0.1, 2013.0, 0.3), "unscaled-input")
+    assert "column 2 of 4 is as it was measured" in found.evidence[0].text and "missing" in found.fix.text
+    assert found.place is not None and found.place.text == PART.splitlines()[0]
+    for means in ((900.0, 1000.0, 2013.0, 0.3), (0.0, 12.0, 2013.0, 0.3)):  # most are raw; some are in between
+        other = assert_suspects(beside(*means), "unscaled-input")
+        assert "measured" not in other.evidence[0].text and other.place != found.place

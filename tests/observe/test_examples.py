@@ -334,6 +334,31 @@ def test_a_column_that_is_certain_of_most_rows_need_not_tell_the_rest() -> None:
     assert found.column == 4 and found.sealed > 0.6 and found.sealed_classes == 2
 
 
+def stays(draws: np.random.Generator, how: str) -> tuple[np.ndarray, np.ndarray]:
+    """Patients who are to be predicted to be readmitted, with what was written down afterwards; or the same with plain measurements in its place."""
+    x = draws.normal(size=(2000, 6))
+    y = (x @ [0.8, 0.7, 0.6, 0.5, 0.4, 0.3] + draws.logistic(size=2000) * 0.5 > 0).astype(int)
+    if how == "after":
+        days, letters = np.where(y == 1, draws.gamma(4, 5, 2000), 0.1 * draws.random(2000)), draws.poisson(np.where(y == 1, 5, 1))
+    elif how == "sensors":
+        days = 4 * y + draws.normal(size=2000)
+        letters = days + 0.1 * draws.normal(size=2000)
+    else:
+        days, letters = 4 * y + draws.normal(size=2000), 3 * y + draws.normal(size=2000)
+    return np.column_stack([x[:, :3], days, x[:, 3:], letters]).astype(np.float32), y
+
+
+@pytest.mark.parametrize(("how", "fixed", "alike"), [("after", True, False), ("sensors", False, True), ("cloud", False, False)])
+def test_a_few_columns_that_stand_out(how: str, fixed: bool, alike: bool) -> None:
+    x, y = stays(np.random.default_rng(4), how)
+    found = best_column(x, slice(0, 8), y.astype(float), True)
+    assert found is not None and found.group is not None and found.group.columns == (3, 7)
+    assert (found.group.fixed < 0.25, found.group.alike > 0.5) == (fixed, alike)
+    assert found.group.least > 0.75 > found.group.next_best and found.group.others > 0.7
+    narrow = best_column(x[:, 2:], slice(0, 6), y.astype(float), True)
+    assert narrow is not None and narrow.group is None  # of so few columns two are no small part
+
+
 @pytest.mark.parametrize(("sellers", "copied"), [(20_000, True), (40, False)])
 def test_a_mean_over_numbers_is_the_number_itself_where_a_row_stands_alone(sellers: int, copied: bool) -> None:
     draws = np.random.default_rng(1)

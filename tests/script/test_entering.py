@@ -8,7 +8,7 @@ from script.followed import source_of
 from sickbay.facts import Timeline
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.script.entering import chosen, entered, scaled_after
+from sickbay.script.entering import chosen, entered, scaled_after, scaled_in_part
 from sickbay.script.lineage import Lineage
 from sickbay.script.prepared import Statements
 from sickbay.testing import make_record
@@ -116,3 +116,19 @@ def test_other_lines_are_not_edited() -> None:
     record = record_of(SPLIT.replace("train_test_split(X, y)", "parts(X, y)"), forward=5)
     assert entered(record) is not None and scaled_after(record, entered(record)) == ""
     assert scaled_after(record, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("COLS = ['a', 'b']\nframe[COLS] = scaler.transform(frame[COLS])\nx = frame.values\n", "COLS = ['a', 'b']"),
+        ("W = ['a', 'b']\nat = [names.index(w) for w in W]\nx[:, at] = (x[:, at] - m) / s\n", "W = ['a', 'b']"),
+        ("at = pick(names)\nx[:, at] = scaler.transform(x[:, at])\n", "x[:, at] = scaler.transform(x[:, at])"),
+        ("at = pick(names)\nx[:, at] = x[:, at] + 1\n", None),
+        ("x = scaler.transform(x)\n", None),
+    ],
+)
+def test_columns_that_are_scaled(text: str, line: str | None) -> None:
+    script = text + LOOP
+    place = scaled_in_part(record_of(script, script.count("\n")))
+    assert (place.text if place is not None else None) == line

@@ -78,6 +78,10 @@ def test_channels_that_are_turned_round_behind_a_switch() -> None:
     place = turned(sides_of(text))
     assert place is not None and place.text == "image = image[:, :, ::-1]" and place.guess
     assert turned(sides_of(text.replace("if self.augment:", "if random() < 0.5:"))) is None, "no switch, but chance"
+    named = "\n    def to_rgb(image):\n        return image[:, :, ::-1].copy()\n" + text.replace("image = image[:, :, ::-1]", "image = to_rgb(image)")
+    place = turned(sides_of(named))
+    assert place is not None and place.text == "image = to_rgb(image)"
+    assert turned(sides_of(named.replace("[:, :, ::-1]", "[:, ::-1]"))) is None, "a mirror"
 
 
 def test_functions_that_both_sides_call_are_looked_into_for_each_call() -> None:

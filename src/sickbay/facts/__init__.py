@@ -22,6 +22,7 @@ from sickbay.facts.data import (
     LabelOrder,
     Loader,
     NonfiniteBatch,
+    OwnScale,
     Phase,
     Randomness,
     ScoredSet,
@@ -29,7 +30,20 @@ from sickbay.facts.data import (
     WordShift,
 )
 from sickbay.facts.drawn import Generator, Start
-from sickbay.facts.examples import Calibration, Column, DataProbe, EvaluatedExamples, NearCopies, Offset, Outlying, Relation, Renamed, Suspects
+from sickbay.facts.examples import (
+    Across,
+    Calibration,
+    Column,
+    ColumnGroup,
+    DataProbe,
+    EvaluatedExamples,
+    NearCopies,
+    Offset,
+    Outlying,
+    Relation,
+    Renamed,
+    Suspects,
+)
 from sickbay.facts.incident import Incident, ModelGiven, PartKept, PartMissing, TensorKept
 from sickbay.facts.log import Log, Taken
 from sickbay.facts.loops import Loop
@@ -74,6 +88,7 @@ __all__ = [
     "HISTOGRAM_BINS",
     "HISTOGRAM_DECADES",
     "Accumulation",
+    "Across",
     "Apart",
     "Attached",
     "BadIndices",
@@ -87,6 +102,7 @@ __all__ = [
     "ClassOrder",
     "Clipping",
     "Column",
+    "ColumnGroup",
     "Crash",
     "CrashTensor",
     "Cut",
@@ -134,6 +150,7 @@ __all__ = [
     "OptimizerGroup",
     "Outlier",
     "Outlying",
+    "OwnScale",
     "Parameter",
     "PartKept",
     "PartMissing",

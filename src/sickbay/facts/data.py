@@ -146,6 +146,19 @@ class FeatureScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnScale:
+    """What one whole pass over a set of samples has to the last digits, and can only have by itself."""
+
+    kind: str = "standardised"
+    """Each feature has mean 0 and spread 1; or "min-max": it runs from 0 (or -1) to 1, with a single row at each end."""
+    features: int = 0
+    """That have it,"""
+    of: int = 0
+    """...of those that vary."""
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredSet:
     """How well the model did on one set of samples, wherever the script evaluates it."""
 
@@ -302,3 +315,4 @@ class EvaluationData:
     filled: Filled | None = None
     train: FeatureScale | None = None
     evaluation: FeatureScale | None = None
+    own_scale: OwnScale | None = None

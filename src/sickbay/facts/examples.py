@@ -78,6 +78,23 @@ class Suspects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnGroup:
+    """A few columns that each tell much of the class, among many."""
+
+    columns: tuple[int, ...] = ()
+    least: float = 0.0
+    """What the least of them tells by itself,"""
+    next_best: float = 0.0
+    """...the best of the others,"""
+    others: float = 0.0
+    """...and all of those together."""
+    alike: float = 0.0
+    """Largest correlation of two of the group, by rank within a class."""
+    fixed: float = 1.0
+    """Spread of the best column within the class where it is smallest, as a part of where it is largest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """The input column that tells most of the target by itself."""
 
@@ -98,6 +115,8 @@ class Column:
     """...and how many classes are told so."""
     on_a_line: float = 0.0
     """Of numbers: share of the rows whose target is exactly one straight line of it."""
+    group: ColumnGroup | None = None
+    """Of classes: what it belongs to, where a few stand out together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +170,21 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """Evaluation's number targets, told by a linear map of training's samples. Errors are mean squares, as parts of the variance of evaluation's targets."""
+
+    rows: int = 0
+    error: float = 0.0
+    """Of its answers,"""
+    straightened: float = 0.0
+    """...and of the best straight line of them: what is left once they are shifted and stretched, all alike."""
+    shift: float = 0.0
+    """Mean of what the answers miss, in spreads of training's targets."""
+    own_scale: bool = False
+    """The targets themselves have mean 0 and spread 1, exactly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearCopies:
     """Evaluated samples to which a few training samples lie far closer than all others."""
 
@@ -173,6 +207,7 @@ class EvaluatedExamples:
     relation: Relation | None = None
     renamed: Renamed | None = None
     copies: NearCopies | None = None
+    across: Across | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

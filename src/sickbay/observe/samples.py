@@ -21,6 +21,7 @@ from sickbay.observe.fillings import Filling, compared
 from sickbay.observe.keys import Rows, rows_given, whole_row_keys
 from sickbay.observe.numbers import Array, among, distinct
 from sickbay.observe.observer import ForwardCall, Observer
+from sickbay.observe.one_pass import OnePass
 from sickbay.observe.parts import Part, part_of
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
 from sickbay.observe.words import Words, shift
@@ -59,6 +60,7 @@ class Group:
     met: list[int] = field(default_factory=list)
     """Training rows that the model had met when each of these batches was evaluated."""
     features: Features = field(default_factory=Features)
+    first_pass: OnePass = field(default_factory=OnePass)
     words: Words = field(default_factory=Words)
     filling: Filling = field(default_factory=Filling)
     rows: int = 0
@@ -240,6 +242,7 @@ class SampleWatch(Observer):
         if begins and group.passes <= PASSES and self.loader is not None:
             group.compare(self.part, book.parts)
         if group.rows > MOST_ROWS // 5:
+            group.first_pass.whole = group.first_pass.whole and group.passes > 1
             return
         if group.passes > PASSES:
             group.look_again(x, begins, book.rows)
@@ -256,6 +259,8 @@ class SampleWatch(Observer):
         if columns.dtype.kind in "fiu":
             group.features.add(columns)
             group.features.add_rows(x)
+            if group.passes == 1:
+                group.first_pass.add(columns)
             group.words.add(columns)
             group.filling.add(x)
 
@@ -356,6 +361,7 @@ class SampleWatch(Observer):
             filled=compared(book.filling, group.filling) if not unrolled else None,
             train=trained,
             evaluation=group.features.fact() if not unrolled else None,
+            own_scale=group.first_pass.fact() if not unrolled else None,
         )
 
     def _place(self, key: tuple[CodeType, int] | None) -> Place | None:

@@ -47,6 +47,11 @@ class ColumnAt:
         came = [s for s in Lineage(self.source).of(self.node) if isinstance(s, ast.Assign)] if not made_here else []
         return replace(self.source.place(came[0].lineno if came else self.node.lineno), guess=True)
 
+    @property
+    def listed(self) -> Place:
+        """Where the columns are listed."""
+        return replace(self.source.place(self.node.lineno), guess=True)
+
     def without(self) -> str:
         """The diff that leaves the column out; "" where other lines would have to change with it."""
         others = [e for i, e in enumerate(_written(self.columns)) if i != self.number]

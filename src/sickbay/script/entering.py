@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
@@ -17,6 +18,7 @@ TENSORS = frozenset({"from_numpy", "tensor", "as_tensor", "FloatTensor", "Tensor
 """Calls after which the values are as the model will see them."""
 ORDERS = DRAWING | {"arange"}
 """Calls that make an order of the samples, and nothing of what they hold."""
+SCALING = frozenset({"transform", "fit_transform"})
 SPLIT = frozenset({"train_test_split"})
 
 
@@ -41,6 +43,41 @@ def given(record: Record) -> Statements | None:
     for call in source.calls(line=forward.line):
         if source.segment(call.func) == name:
             return Statements(source, list(dict.fromkeys(s for a in call.args for s in lineage.of(a))))
+    return None
+
+
+@guess
+def scaled_in_part(record: Record) -> Place | None:
+    """`X[:, cols] = scaler.transform(X[:, cols])`, `frame[NUMERIC] = (frame[NUMERIC] - mean) / std`: the list of the columns that are scaled, where it is written out; else the
+    line that scales them. What is missing from it enters as it is."""
+    for found in (given(record), trained_on(record)):
+        for statement in found.statements if found is not None else ():
+            columns = _part_scaled(statement)
+            if found is not None and columns is not None:
+                listed = _written_out(found.source, columns)
+                return replace(found.source.place(listed.lineno), guess=True) if listed is not None else found.place(statement)
+    return None
+
+
+def _part_scaled(statement: ast.stmt) -> ast.expr | None:
+    """The columns among the targets of an assignment that scales them."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Subscript) or not isinstance(statement, ast.Assign):
+        return None
+    scales = calls(statement, SCALING) or (isinstance(statement.value, ast.BinOp) and isinstance(statement.value.op, ast.Div))
+    columns = target.slice.elts[-1] if isinstance(target.slice, ast.Tuple) and target.slice.elts else target.slice
+    return columns if scales and isinstance(columns, (ast.Name, ast.List)) else None
+
+
+def _written_out(source: Source, columns: ast.expr, deep: int = 0) -> ast.List | None:
+    """The list behind a name, or behind `[names.index(c) for c in wanted]`."""
+    if isinstance(columns, ast.List) or deep > 3:
+        return columns if isinstance(columns, ast.List) else None
+    if isinstance(columns, ast.ListComp):
+        return _written_out(source, columns.generators[0].iter, deep + 1) if len(columns.generators) == 1 and not columns.generators[0].ifs else None
+    if isinstance(columns, ast.Name):
+        made = [s.value for s in ast.walk(source.tree) if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [columns.id]]
+        return _written_out(source, made[0], deep + 1) if len(made) == 1 else None
     return None
 
 

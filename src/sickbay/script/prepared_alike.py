@@ -22,6 +22,8 @@ NUMBERING = re.compile(r"vocab|fit|factorize|encoder|tokenizer|categor|build|ind
 """In the name of a call that learns from what it is given which number a word or class gets."""
 LOADING = frozenset({"shuffle", "batch_size", "drop_last", "num_workers"})
 """Options of loaders, which differ between training and evaluation by right."""
+FEW = 3
+"""Statements of a function that does one thing."""
 
 SAME_VALUES = frozenset(
     {
@@ -183,7 +185,9 @@ def turned(found: Sides | None) -> Place | None:
         for function in (f for f in source.defined.get(name, ()) if isinstance(f, Function)):
             for statement in (s for s in function.body if isinstance(s, (ast.Assign, ast.Return)) and _turns(s)):
                 return guessed(source, statement)
-    switched = [s for s in ast.walk(source.tree) if isinstance(s, (ast.Assign, ast.Return)) and _turns(s) and _by_a_switch(source, s)]
+    switched = [
+        s for s in ast.walk(source.tree) if isinstance(s, (ast.Assign, ast.Return)) and (_turns(s) or _by_name(source, s)) and _by_a_switch(source, s)
+    ]
     return guessed(source, switched[0]) if len(switched) == 1 else None
 
 
@@ -191,6 +195,13 @@ def _by_a_switch(source: Source, statement: ast.stmt) -> bool:
     """Under `if self.augment:` or `if split == "train":`, what both sides go through: one of them has it on."""
     tests = [a.test for a in source.ancestors(statement) if isinstance(a, ast.If)]
     return bool(tests) and not any(isinstance(n, ast.Call) for n in ast.walk(tests[0])) and isinstance(source.function(statement), Function)
+
+
+def _by_name(source: Source, statement: ast.stmt) -> bool:
+    """`frame = bgr2rgb(frame)`: a function of the script's own does it, and nothing else."""
+    called_here = {called(n) for n in inside(statement) if isinstance(n, ast.Call)}
+    functions = [f for name in called_here for f in source.defined.get(name, ()) if isinstance(f, Function)]
+    return any(len(f.body) <= FEW and any(isinstance(s, (ast.Assign, ast.Return)) and _turns(s) for s in f.body) for f in functions)
 
 
 def _turns(statement: ast.stmt) -> bool:

@@ -8,7 +8,9 @@ from dataclasses import replace
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.script.bindings import bound, own
-from sickbay.script.fixing import Function, Source, called, source_at
+from sickbay.script.fixing import Function, Source, called, receiver, source_at
+
+SHAPED = frozenset({"unsqueeze", "view", "reshape", "squeeze", "float", "to", "contiguous"})
 
 
 def prepared_by(record: Record, place: Place | None) -> Place | None:
@@ -34,4 +36,9 @@ def _made(source: Source, value: ast.expr) -> ast.Call | None:
         around = next((a for a in source.ancestors(value) if isinstance(a, Function)), None)
         found = [v for _, v, where in bound(value.id, around) if not where] if around is not None else []
         value = found[0] if len(found) == 1 and found[0] is not None else value
-    return value if isinstance(value, ast.Call) else None
+    while not isinstance(value, ast.Call) or called(value) in SHAPED:  # `features(x)[None]`, `features(x).unsqueeze(0)`
+        inner = value.value if isinstance(value, ast.Subscript) else receiver(value) if isinstance(value, ast.Call) else None
+        if inner is None:
+            return None
+        value = inner
+    return value

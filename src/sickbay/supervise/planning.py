@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sickbay.causes.own_scale import own_scale
 from sickbay.causes.registry import catalogue
 from sickbay.nouns import Diagnosis, Suspicion
 from sickbay.record.reader import Record
@@ -128,6 +129,8 @@ def cure_for(cause: str, record: Record) -> str | None:
         return None  # a script of plain tensors, or without a loader: there is nothing that the treatment could take hold of
     if declared in ON_QUANTITIES and record.facts.inputs and not any("float" in entered.dtype for entered in record.facts.inputs):
         return None  # numbers of words have no mean and spread to bring to anything
+    if declared == "match-evaluation-input" and any(own_scale(record, d) is not None for d in record.facts.evaluation_data):
+        return None  # mean and spread are training's already: what they hid cannot be brought back
     if declared == "reinit" and not (record.facts.models or record.facts.run.backwards or record.facts.run.autograd_grad_calls):
         return None  # no weights were seen
     if declared == "drop-samples":

@@ -94,7 +94,8 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
-            yield proof(text, place, found=data.found, rows=data.rows)
+            new_at_first = data.found_first == 0 and place == shown
+            yield proof(text, (built_once(record, data) if new_at_first else None) or place, found=data.found, rows=data.rows)
             if data.samples:
                 yield hint(f"these are samples {listed([str(i) for i in data.samples], 12)} of the evaluated data set")
             return

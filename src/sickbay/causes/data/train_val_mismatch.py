@@ -11,7 +11,8 @@ Mean and spread of each feature over the training batches and over the evaluatio
 their own spread, or several times wider or narrower; where one rule (a factor, a shift, a standardisation, reversed channels, also before they were
 normalised) maps one to the other, it is named. Of words
 and categories, the ids at each position are counted: the same shares under other ids are another vocabulary. Where training's samples tell evaluation's labels only under other
-numbers, or once the channels of pictures are read in opposite order, that is said. It is an illness only if validation does badly.
+numbers, or once the channels of pictures are read in opposite order, that is said. Where every feature of what is evaluated (or its targets) has mean 0 and spread 1 to the last digits, it
+was scaled by its own numbers, which hides how it differs from training; simple means of training's samples show whether anything is lost by that. It is an illness only if validation does badly.
 
 ## Looks like it but is not
 
@@ -19,6 +20,7 @@ numbers, or once the channels of pictures are read in opposite order, that is sa
 - Augmentation: it moves features by a part of their spread.
 - Two tasks after one another, with samples of both kept: the model answers each evaluation as well as its samples allow.
 - A drift in time that validation copes with.
+- Validation that was scaled by itself, of data that was split by chance: both have the same numbers but for a few hundredths.
 - Predictions after training, beside a validation that fits: that is `serving-skew`.
 - What is evaluated once training has gone over to other samples (fine-tuning, another task).
 
@@ -42,11 +44,13 @@ from sickbay.causes.accuracies import accurate
 from sickbay.causes.data_maps import SAME, Difference, difference, other_names, other_words, strangers
 from sickbay.causes.evaluated import evaluations, where
 from sickbay.causes.evidence import at, from_sign, hint, located, strong
+from sickbay.causes.own_scale import ONCE, own_scale
 from sickbay.causes.registry import cause
 from sickbay.causes.serving import is_served, new_data
 from sickbay.facts import DataProbe, EvaluatedExamples, EvaluationData
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
+from sickbay.script.fitted import applied, fitted_anew
 from sickbay.script.fixing import mend
 from sickbay.script.prepared import sides
 from sickbay.script.prepared_alike import at_the_door, left_out, numbered, set_up, turned
@@ -96,6 +100,9 @@ def _found(record: Record) -> tuple[Difference, Place | None, Place | None] | No
             return different, where(record, data), _turned(record, data) if different.turned else _prepared(record, data)
         if different := other_words(data):
             return different, where(record, data), _numbered(record, data)
+    for data in evaluations(record):
+        if not is_served(record, data) and not _of_later_data(record, data) and (own := own_scale(record, data)) is not None:
+            return own, where(record, data), _fitted(record, data)
     probe = _not_answered(record)
     found = other_names(probe) or strangers(probe)
     if found is None:
@@ -139,6 +146,11 @@ def _turned(record: Record, data: EvaluationData) -> Place | None:
     return turned(given) or set_up(given)
 
 
+def _fitted(record: Record, data: EvaluationData) -> Place | None:
+    """Where validation's own numbers are taken for scaling."""
+    return fitted_anew(sides(record, data), labels=data.own_scale is None)
+
+
 def _numbered(record: Record, data: EvaluationData) -> Place | None:
     """Where words or classes get other numbers."""
     given = sides(record, data)
@@ -180,6 +192,9 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         return mend(
             f"give the model what training gives it{located(place)}: its data is prepared already", doors[0].diff(), different.snippet, "consent"
         )
+    if different.cure == ONCE:
+        diffs = [text for d in evaluations(record) if where(record, d) == shown and (text := applied(sides(record, d), place))]
+        return mend(different.cure, next(iter(diffs), ""), different.snippet, "consent")
     missing = [m for d in evaluations(record) if where(record, d) == shown and (m := left_out(sides(record, d))) is not None and m.place == place]
     if not missing:
         return mend(different.cure, "", different.snippet)

@@ -5,7 +5,8 @@
 Initialisations and usual learning rates assume inputs with mean about 0 and spread about 1. Raw pixels (0 to 255) or table columns
 of very different size (0.5 here, 1,000 there) make the first layer's outputs and gradients larger by the same factor:
 the first steps throw the weights far off, ReLU units die, and the loss stays where guessing would be. Inputs that were scaled twice (divided by 255 by the
-data set and by the loop) are as far off on the other side: beside its own biases the first layer hardly sees them.
+data set and by the loop) are as far off on the other side: beside its own biases the first layer hardly sees them. So are samples that differ by a hundredth around a common
+level (divided twice and then standardised with the numbers of what was divided once): the first layer sees the level.
 
 ## How we know
 
@@ -16,6 +17,7 @@ there, and lost at the model's door.
 
 ## Looks like it but is not
 
+- Unit vectors and sparse rows: their numbers are small, but they lie around zero.
 - Large inputs into a model that normalises first (batch norm, layer norm) or that simply trains well: no symptom, no finding.
 - A model that divides or subtracts by itself before its first layer: what enters that layer is not what enters the model.
 - A loss that still falls, weights that hardly move, targets with a few huge values: a linear map that does better is then no sign of the inputs.
@@ -37,14 +39,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sickbay.causes.evidence import first_place, located, strong
-from sickbay.causes.examples import falls_short
+from sickbay.causes.evidence import first_place, listed, located, strong
+from sickbay.causes.examples import falls_short, probe_of
 from sickbay.causes.initial import solved
 from sickbay.causes.registry import cause
 from sickbay.facts import Head, InputScale
 from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
-from sickbay.script.entering import divided, entered, scaled_after, undivided
+from sickbay.script.entering import divided, entered, scaled_after, scaled_in_part, undivided
 from sickbay.script.fixing import mend
 from sickbay.signs import Signs
 from sickbay.signs.curves import Curve, end
@@ -55,8 +57,15 @@ SPREAD = 30.0
 # One column a thousand times wider than another, or its mean a hundred times off: then no learning rate suits both.
 COLUMNS = 1e3
 OFFSET = 100.0
+FEWEST_COLUMNS, SCALED = 3, 2.0
+"""Mean or spread of columns that are scaled, or yes and no."""
 TINY = 0.1
 """The largest input: pixels reach 1 once they are divided, 0.004 once they are divided twice, 0.06 where they only reach 16. Sparse ones are none of these: they reach 1."""
+FAINT, LEVEL = 0.05, 10.0
+"""No feature differs by more than this between samples, and the farthest lies so many times as far from zero: standardised inputs, and unit vectors of 400 numbers, differ by 1 and 0.05 around
+zero. What a first layer makes of such samples is a constant and a tenth of it, or less, that tells them apart."""
+TOLD = 5.0
+"""Spreads beyond chance."""
 SLOW = ("flat-loss", "chance-level", "slow-descent")
 SYMPTOMS = ("diverging-loss", "flat-loss", "chance-level", "nonfinite-loss")
 RAILS = 0.9
@@ -84,7 +93,7 @@ WORSE, MOSTLY = 1.5, 0.1
     explains={
         "diverging-loss", "flat-loss", "chance-level", "nonfinite-loss", "nonfinite-gradient", "early-plateau", "oscillating-loss", "loss-spikes",
         "gradient-spike", "update-ratio-high", "dead-units", "saturated-units", "saturated-activation", "lr-too-high", "dead-relu", "vanishing-gradient",
-        "gradient-growth-with-depth", "gradient-decay-with-depth", "slow-descent", "lr-too-low", "activation-growth",
+        "gradient-growth-with-depth", "gradient-decay-with-depth", "slow-descent", "lr-too-low", "activation-growth", "majority-class-predictor",
     },
     cure="standardise-input",
 )  # fmt: skip
@@ -93,7 +102,7 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
     symptom = suffering(record, signs)
     if scale is None or _normalised_first(record) or _a_few_samples(record):
         return
-    yield from _tiny(record, signs, scale)
+    yield from _tiny(record, signs, scale) if max(abs(scale.minimum), abs(scale.maximum)) < TINY else _faint(record, signs, scale)
     if not symptom:
         return
     text = _extreme(scale)
@@ -101,7 +110,9 @@ def unscaled_input(record: Record, signs: Signs) -> Iterator[Evidence]:
         steps = next((s.steps for s in signs.named(*SYMPTOMS)), None)
         probe = record.facts.data_probe
         forward = record.facts.timeline.places.get("forward") or (probe.place if probe is not None else None)
-        where = f"{text}, where it enters the model{located(forward)}" if (place := entered(record)) is not None else text
+        left = _left_out(record)
+        place = (scaled_in_part(record) if left else None) or entered(record)
+        where = f"{text}{left}, where it enters the model{located(forward)}" if place is not None else text + left
         yield strong(f"{where}; {symptom}", place or forward, steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
 
 
@@ -130,10 +141,35 @@ def _tiny(record: Record, signs: Signs, scale: InputScale) -> Iterator[Evidence]
     """Scaled down once too often."""
     largest = max(abs(scale.minimum), abs(scale.maximum))
     sign = next(iter(signs.named(*SLOW)), None)
-    if sign is not None and 0 < largest < TINY:
+    if sign is not None and largest > 0:
         place = divided(record) or record.facts.timeline.places.get("forward")
         text = f"the input is nowhere larger than {largest:.2g} (spread {scale.std:.2g}), so that the first layer hardly sees it beside its biases"
         yield strong(f"{text}; {sign.text}", place, sign.steps, mean=scale.mean, std=scale.std, maximum=scale.maximum)
+
+
+def _faint(record: Record, signs: Signs, scale: InputScale) -> Iterator[Evidence]:
+    """A ripple on a constant, which meets weights as it is, though the samples tell their targets once they are standardised."""
+    sign = next(iter(signs.named(*SLOW)), None)
+    ripple = 0 < scale.feature_std_max < FAINT and scale.feature_abs_mean_max > LEVEL * scale.feature_std_max
+    if sign is None or not ripple or not _as_they_come(record) or not _can_be_told(record):
+        return
+    place = divided(record) or entered(record) or record.facts.timeline.places.get("forward")
+    text = (
+        f"no number of the input differs by more than {scale.feature_std_max:.2g} between samples (spread), around a level of up to "
+        f"{scale.feature_abs_mean_max:.2g}: the first layer sees the level"
+    )
+    yield strong(f"{text}; {sign.text}", place, sign.steps, mean=scale.mean, std=scale.std, maximum=scale.maximum, ripple=scale.feature_std_max)
+
+
+def _can_be_told(record: Record) -> bool:
+    probe = probe_of(record)
+    return probe is not None and probe.relation is not None and probe.relation.beyond > TOLD
+
+
+def _as_they_come(record: Record) -> bool:
+    """The model multiplies its inputs by weights before it does anything else to them."""
+    entering = [loss.entrances[0].name for loss in record.facts.losses if loss.entrances]
+    return bool(entering) and all(name in MULTIPLIED for name in entering)
 
 
 def _worse_than_a_constant(record: Record) -> str:
@@ -157,8 +193,7 @@ def _constant(record: Record, head: Head) -> tuple[float, str] | None:
 
 def _worse_than_a_line(record: Record, signs: Signs) -> str:
     """Levelled off, far above what a linear map of standardised inputs reaches, in a model whose first layer multiplies the inputs as they come."""
-    entering = [loss.entrances[0].name for loss in record.facts.losses if loss.entrances]
-    if signs.has("update-ratio-low") or not entering or not all(name in MULTIPLIED for name in entering) or _a_few_huge(record):
+    if signs.has("update-ratio-low") or not _as_they_come(record) or _a_few_huge(record):
         return ""
     short = falls_short(record) if any(_levelled(c) for c, _ in judged_losses(record)) else None
     return f"the model has levelled off and tells {short.text}, once they are standardised" if short is not None else ""
@@ -175,6 +210,23 @@ def _a_few_huge(record: Record) -> bool:
     """Targets far out: they make up most of the squares, and nothing of an order by size, in which simple means are asked."""
     targets = [h.target for loss in record.facts.losses for h in loss.heads if h.function == "mse_loss" and h.target is not None]
     return any(max(t.maximum - t.mean, t.mean - t.minimum) > HUGE * t.std for t in targets)
+
+
+def _left_out(record: Record) -> str:
+    """A few columns that are as they were measured, beside others that are scaled."""
+    known = next((d.train for d in record.facts.evaluation_data if d.train is not None and len(d.shape) == 1 and len(d.train.std) == d.width), None)
+    if known is None or len(known.std) < FEWEST_COLUMNS:
+        return ""
+    sizes = np.maximum(np.abs(known.mean), known.std)
+    raw, others = np.flatnonzero(sizes > SPREAD), sizes[sizes <= SPREAD]
+    if not 0 < len(raw) <= len(sizes) / 2 or others.max() > SCALED:
+        return ""
+    which = (
+        f"column {raw[0]} of {len(sizes)} is as it was"
+        if len(raw) == 1
+        else f"columns {listed([str(j) for j in raw])} of {len(sizes)} are as they were"
+    )
+    return f" ({which} measured, up to {sizes.max():.3g} on average; the others are scaled)"
 
 
 def _extreme(s: InputScale) -> str:
@@ -195,8 +247,12 @@ def _normalised_first(record: Record) -> bool:
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    if evidence and evidence[0].numbers.get("maximum", 1.0) < TINY:
+    numbers = evidence[0].numbers if evidence else {}
+    if numbers.get("maximum", 1.0) < TINY and ("ripple" not in numbers or undivided(record, first_place(evidence))):
         snippet = "images = images / 255.0  # once: here, or in the data set"
         return mend("scale the inputs once, to a size of about one", undivided(record, first_place(evidence)), snippet, "consent")
     snippet = "mean, std = x_train.mean(0), x_train.std(0).clamp_min(1e-8)\nx_train, x_test = (x_train - mean) / std, (x_test - mean) / std"
-    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, first_place(evidence)), snippet, "consent")
+    place = first_place(evidence)
+    if place is not None and _left_out(record) and place == scaled_in_part(record):
+        return mend(f"scale all columns that are measured: some are missing from those that are{located(place)}", "", snippet)
+    return mend("standardise the inputs with the training set's mean and spread", scaled_after(record, place), snippet, "consent")

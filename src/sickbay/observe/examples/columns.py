@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sickbay import facts
+from sickbay.observe.examples.column_group import column_group
 from sickbay.observe.examples.relation import Views, relation
 from sickbay.observe.examples.rows import SERIES
 from sickbay.observe.numbers import Array
@@ -55,6 +56,7 @@ def best_column(numbers: Array, table: slice, y: Array, classes: bool) -> facts.
         next_best=float(np.delete(scores, best).max()),
         chance=base,
         continuous=len(np.unique(given[:, best])) > BINS,
+        group=column_group(given, scores, base, numbers, table.start, y) if classes else None,
         **exact,
     )
 

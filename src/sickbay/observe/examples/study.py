@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sickbay import facts
+from sickbay.observe.examples.across import across
 from sickbay.observe.examples.book import Book
 from sickbay.observe.examples.columns import best_column, copied_number
 from sickbay.observe.examples.copies import near_copies
@@ -20,7 +21,7 @@ from sickbay.observe.examples.relation import FEWEST_ROWS, Views, like_noise, re
 from sickbay.observe.examples.renamed import renamed
 from sickbay.observe.examples.rows import SERIES, TABLE
 from sickbay.observe.examples.scores import Scores, calibration
-from sickbay.observe.examples.targets import CLASSES
+from sickbay.observe.examples.targets import CLASSES, NUMBERS
 from sickbay.observe.numbers import Array
 from sickbay.observe.places import expression_of, place_of
 from sickbay.observe.syntax import operands
@@ -123,12 +124,14 @@ def _evaluated(book: Book, trained: Book) -> facts.EvaluatedExamples:
     rows, y = _known(book)
     numbers = book.held.rows()[rows]
     classes = book.target_kind == trained.target_kind == CLASSES and book.kind == trained.kind
+    told = book.target_kind == trained.target_kind == NUMBERS and book.kind == trained.kind and book.kind in (TABLE, SERIES)
     known, y_trained = _known(trained)
     return facts.EvaluatedExamples(
         loader=book.loader,
         relation=relation(Views(numbers, book.kind), y, book.target_kind == CLASSES) if len(rows) >= FEWEST_ROWS else None,
         renamed=renamed(trained.held.rows()[known], y_trained, numbers, y, book.kind) if classes else None,
         copies=near_copies(trained.held.rows()[known], y_trained if classes else None, numbers, book.kind) if book.kind == trained.kind else None,
+        across=across(trained.held.rows()[known], y_trained, numbers, y) if told else None,
     )
 
 
