@@ -15,6 +15,7 @@ from typing import Any
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import (
     Batches,
+    Deliveries,
     EvaluationData,
     FeatureScale,
     Filled,
@@ -80,6 +81,7 @@ __all__ = [
     "BatchMixing",
     "BatchStatistics",
     "Batches",
+    "Deliveries",
     "Broadcast",
     "Calibration",
     "CallPattern",

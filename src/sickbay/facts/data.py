@@ -29,6 +29,23 @@ class Loader:
     variable: str = ""
     item_at: Place | None = None
     """Where the script's own data set makes one sample (`__getitem__`, `__iter__`)."""
+    delivered: Deliveries | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliveries:
+    """What a loader's first batches held for which indices."""
+
+    seen: int = 0
+    distinct: int = 0
+    alike: int = 0
+    """Batches that held the same samples as the one directly before, though none of their indices was the same."""
+    run: int = 0
+    """How many such batches stood in a row, with the one that they repeat, where nearly always as many; 0 where not."""
+    period: int = 0
+    """After how many batches (one epoch or more) all came again in the same order; 0 where they did not."""
+    moved: int = 0
+    """...batches that did so though the indices were others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
