@@ -9,8 +9,6 @@ from collections import Counter
 from numbers import Integral
 from typing import Any
 
-import torch
-
 from sickbay import facts
 from sickbay.observe.keys import whole_row_keys
 from sickbay.observe.rank_rows import readable, tensors_in
