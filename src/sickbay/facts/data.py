@@ -256,6 +256,19 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Evaluated windows of which most stretches stand in windows of training, number for number but at other places: further back in one, further ahead in another."""
+
+    rows: int = 0
+    """Looked at, none of them a row of training,"""
+    found: int = 0
+    covered: float = 0.0
+    """Share of their stretches that training holds, median."""
+    steps: int = 0
+    """Of a stretch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationData:
     """The samples that one evaluation showed the model, beside those that it was trained on."""
 
@@ -297,6 +310,7 @@ class EvaluationData:
     """Samples of the part of a data set (`Subset`, `SubsetRandomSampler`) that its loader dealt out, where there is one,"""
     part_shared: int = 0
     """...and those of them that belong, by their indices, to a part that training's loader had dealt out before: of the first two passes, the one that shared most."""
+    overlap: Overlap | None = None
     batches: int = 0
     whole_batches: int = 0
     """Batches of which (nearly) every row was known from training."""
