@@ -219,6 +219,14 @@ def test_one_model_for_all_folds() -> None:
     assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
 
 
+def test_one_model_for_all_folds_that_a_function_calls_otherwise() -> None:
+    text = "def score(model, x):\n    return model(x)\n\n" + FOLDS.replace("for", "loss = Loss()\nfor")
+    at = place_in(text, "score(net")
+    data = evaluation(called_from=at, place=place_in(text, "return model(x)"), texts=("model(x)", "score(net, X[val])"))
+    found = assert_suspects(run(data, sources={"train.py": text}), "train-val-leakage", "proven")
+    assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
+
+
 def test_all_of_the_validation_set() -> None:
     loaders = [Loader(index=0, role="train"), Loader(index=1, role="eval", variable="val_loader")]
     suspicion = assert_suspects(run(evaluation(found=400, loader=1), loaders=loaders), "train-val-leakage")

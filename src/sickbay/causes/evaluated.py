@@ -9,7 +9,8 @@ from dataclasses import replace
 from sickbay.facts import EvaluatedExamples, EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import source_at, sources
+from sickbay.script.bindings import argument, parameters
+from sickbay.script.fixing import Function, Source, called, source_at, sources
 from sickbay.script.guesses import guess
 
 TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
@@ -76,9 +77,19 @@ def built_once(record: Record, data: EvaluationData) -> Place | None:
         for loop in source.loops(statement) if source is not None and statement is not None else ():
             if source is not None and isinstance(loop, ast.For) and source.calls("split", within=loop.iter):
                 made = [s for s in source.block(loop) if isinstance(s, ast.Assign) and s.lineno < loop.lineno and isinstance(s.value, ast.Call)]
-                built = [s for s in made if [ast.unparse(t) for t in s.targets] == [model]]
+                names = _names_of(source, statement, model)
+                built = [s for s in made if len(s.targets) == 1 and ast.unparse(s.targets[0]) in names]
                 return replace(source.place(built[-1].lineno), guess=True) if built else None
     return None
+
+
+def _names_of(source: Source, statement: ast.AST | None, model: str) -> set[str]:
+    """What a model is called where this line hands it to a function in which it has this name."""
+    calls = (
+        [(c, f) for c in source.calls(within=statement) for f in source.defined.get(called(c), ()) if isinstance(f, Function)] if statement else []
+    )
+    given = [argument(c, f, model, method=False) for c, f in calls if model in parameters(f)]
+    return {ast.unparse(g[0]) for g in given if g is not None and not g[1]} or {model}
 
 
 def where(record: Record, data: EvaluationData) -> Place | None:

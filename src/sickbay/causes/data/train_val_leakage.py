@@ -99,7 +99,7 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     for data in (d for d in evaluations(record) if _tells(d)):
         shown = where(record, data)
         given = sides(record, data)
-        place = copied(given) or joined(given) or drawn_twice(given) or parted(given) or shown
+        place = copied(given) or joined(given) or built_once(record, data) or drawn_twice(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
