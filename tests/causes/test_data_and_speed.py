@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from causes.scripts import added
-from sickbay.facts import Batches, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run, Values
+from sickbay.facts import Batches, Deliveries, EvaluationData, Head, LabelOrder, Loader, Loss, Randomness, Run, Values
 from sickbay.nouns import Place
 from sickbay.record.reader import Record, with_facts
 from sickbay.testing import CauseTestCase, assert_suspects, falling, make_record
@@ -225,12 +225,17 @@ class TestRepeatedBatches(CauseTestCase):
     def sick(self) -> Iterable[Record]:
         yield repeated(in_a_row=199, again=199, epochs=200)
         yield repeated(again=140, epochs=10, workers=4, sampler="RandomSampler")
+        yield repeated(epochs=10, workers=4, delivered=Deliveries(seen=200, distinct=50, alike=150, run=4))
+        yield repeated(epochs=10, workers=1, delivered=Deliveries(seen=200, distinct=20, period=20, moved=180))
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "the same order in every epoch", repeated(again=180, epochs=10, sampler="SequentialSampler")
         yield "one batch taken once and kept, to see whether it can be memorised", repeated(in_a_row=199, again=199, epochs=1)
         yield "a loader of one batch", repeated(in_a_row=199, again=199, epochs=200, batches=1)
         yield "a random batch for every step", repeated(epochs=200, sampler="RandomSampler")
+        yield "the same samples for the same indices", repeated(epochs=10, delivered=Deliveries(seen=200, distinct=20, period=20))
+        yield "samples in pairs, and four workers", repeated(epochs=10, workers=4, delivered=Deliveries(seen=200, distinct=100, alike=100, run=2))
+        yield "too few to tell", repeated(epochs=1, workers=2, delivered=Deliveries(seen=8, distinct=4, alike=4, run=2))
         yield "shuffled, with workers", repeated(epochs=10, workers=4, sampler="RandomSampler")
         yield "all data at once", drawn_by_hand(trained=800, evaluated=200)
         points = drawn_by_hand(trained=15, evaluated=400)

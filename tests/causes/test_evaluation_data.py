@@ -20,6 +20,7 @@ from sickbay.facts import (
     Loader,
     Loss,
     NearCopies,
+    Overlap,
     Randomness,
     Relation,
     Renamed,
@@ -75,6 +76,13 @@ def near(found: int, by_chance: float = 0.001, **changes: Any) -> Record:
     return run(evaluation(**{"found": 0, "found_distinct": 0} | changes), data_probe=told)
 
 
+def windows(found: int, source: str = "", **changes: Any) -> Record:
+    """No row in common; some windows lie between two of training's."""
+    told = Overlap(rows=300, found=found, covered=0.96, steps=8)
+    sources = {"sources": {"/x/train.py": source}} if source else {}
+    return run(evaluation(**{"found": 0, "found_distinct": 0, "overlap": told} | changes), **sources)
+
+
 def parts(**changes: Any) -> Record:
     """All rows are known in the end; the loaders' parts of one data set overlap."""
     given = {"found": 400, "found_first": 160, "found_later": 190, "first_rows": 200, "loader": 1, "part": 200, "part_shared": 150}
@@ -95,6 +103,8 @@ class TestTrainValLeakage(CauseTestCase):
         yield second_stage(whole_numbers=True, width=64)
         yield parts()
         yield parts(found_first=None)
+        yield windows(280)
+        yield windows(120)
 
     def look_alikes(self) -> Iterable[tuple[str, Record]]:
         yield "one empty picture, many times", run(evaluation(found=60, found_distinct=1))
@@ -125,8 +135,29 @@ class TestTrainValLeakage(CauseTestCase):
         yield "a few near copies", near(40)
         yield "near samples of a signal that repeats", near(280, by_chance=0.3)
         yield "near copies of what is called nothing in particular", near(280, texts=("model(x)",))
+        yield "a few windows between training's", windows(60)
+        yield "windows of a series that is cut in two", windows(0)
+        yield "windows of what is called nothing in particular", windows(280, texts=("model(x)",))
+        yield "windows of the training data, by name", windows(280, texts=("model(x)", "score(x_train)"))
         yield "crops of a long text, training's and validation's in turn", run(evaluation(found=40, train_again=0.15, texts=("model(*batch(s))",)))
         yield "part of the training data, of which not all was seen", run(evaluation(found=250, train_again=0.5, texts=("model(x)",)))
+
+
+WINDOWS = """\
+x = np.concatenate([cut(r) for r in recordings])
+order = rng.permutation(len(x))
+x_val, x_train = x[order[:200]], x[order[200:]]
+for epoch in range(9):
+    loss = model(x_train).mean()
+    score(model(x_val))
+"""
+
+
+def test_windows_that_were_cut_before_the_split() -> None:
+    line = Place("/x/train.py", 6, None, "score(model(x_val))")
+    found = assert_suspects(windows(280, WINDOWS, place=line, called_from=None, texts=("model(x_val)",)), "train-val-leakage", "proven")
+    assert "280 of 300 windows" in found.evidence[0].text and "96% of their stretches of 8 steps" in found.evidence[0].text
+    assert "recordings" in found.fix.text
 
 
 def test_near_copies_that_were_made_before_the_split() -> None:
@@ -201,6 +232,14 @@ def test_one_model_for_all_folds_under_another_name() -> None:
         run(evaluation(**given | {"called_from": place_in(within, "    score(net")}), sources={"train.py": within}), "train-val-leakage"
     )
     assert other.place is not None and "build" not in other.place.text
+
+
+def test_one_model_for_all_folds_that_a_function_calls_otherwise() -> None:
+    text = "def score(model, x):\n    return model(x)\n\n" + FOLDS.replace("for", "loss = Loss()\nfor")
+    at = place_in(text, "score(net")
+    data = evaluation(called_from=at, place=place_in(text, "return model(x)"), texts=("model(x)", "score(net, X[val])"))
+    found = assert_suspects(run(data, sources={"train.py": text}), "train-val-leakage", "proven")
+    assert found.place is not None and found.place.text == "net = build()" and "each fold" in found.fix.text
 
 
 def test_all_of_the_validation_set() -> None:

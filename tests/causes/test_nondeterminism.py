@@ -95,6 +95,20 @@ VARYING = {
     "def corpus(n):\n    return [(text(t), i) for i, t in enumerate(WORDS)]\n"
     "train, test = corpus(9), corpus(3)\nwords = set(w for row, _ in train for w in row)\nnumber = {w: i for i, w in enumerate(words)}\n": "sorted(set(w for row, _ in train for w in row))",
     "rows = []\nfor line in open('a.txt'):\n    rows.append((line.split(), 1))\nnumber = {w: i for i, w in enumerate({w for words, _ in rows for w in words})}\n": "sorted({w for words, _ in rows for w in words})",
+    "words = set()\nfor line in open('a.txt'):\n    words.update(line.split())\nnumber = {w: i for i, w in enumerate(words)}\n": "enumerate(sorted(words))",
+    "words = set()\nfor line in open('a.txt'):\n    words |= set(line.split())\nvocabulary = list(words)\ntrain(vocabulary)\n": "list(sorted(words))",
+    "class Texts:\n    def __init__(self, path):\n        self.words = set()\n        for line in open(path):\n            self.words.update(line.split())\n"
+    "        self.ids = {w: i for i, w in enumerate(self.words)}\n": "enumerate(sorted(self.words))",
+    "rows = list(dict((tuple(line.split()), 1) for line in open('a.txt')).items())\nvocabulary = {}\n"
+    "for word in set(w for words, _ in rows[9:] for w in words):\n    vocabulary[word] = len(vocabulary)\n": "sorted(set(w for words, _ in rows[9:] for w in words))",
+    "counts = {}\nfor line in open('a.txt'):\n    for w in line.split():\n        counts[w] = counts.get(w, 0) + 1\n"
+    "vocabulary = ['<pad>'] + list({w for w, n in counts.items() if n > 2})\ntrain(vocabulary)\n": "list(sorted({w for w, n in counts.items() if n > 2}))",
+    "names, n = {}, 0\nfor w in {c for c in 'some text'}:\n    names[w] = n\n    n += 1\n": "sorted({c for c in 'some text'})",
+    "lines = ['a b', 'c d']\nwords = set().union(*[line.split() for line in lines])\nnumber = dict(zip(words, range(len(words))))\n": "sorted(set().union(*[line.split() for line in lines]))",
+    "def words(lines: list):\n    return set(' '.join(lines).split()) - {'the'}\nnumber = {w: i for i, w in enumerate(words(['a the b']))}\n": "sorted(set(' '.join(lines).split()) - {'the'})",
+    "people = ['ann', 'bob']\nids = list(set(people))\nrandom.shuffle(ids)\ntrain(ids[:1])\n": "list(sorted(set(people)))",
+    "from pathlib import Path\nclasses = list({p.parent.name for p in Path('x').glob('*/*.png')})\ny = [classes.index(k) for k in ks]\ntrain(y)\n": "list(sorted({p.parent.name",
+    "vectors = {w: torch.randn(8) for w in set('some words'.split())}\ntrain(vectors)\n": "sorted(set('some words'.split()))",
     "rng = np.random.default_rng(hash('train') % 2**32)\nx = rng.normal(size=3)\ntrain(x)\n": "zlib.crc32('train'.encode())",
 }
 
@@ -117,6 +131,18 @@ def test_what_varies_from_process_to_process(lines: str) -> None:
         "SIZES = {'small': [1, 2], 'large': [3, 4]}\nclasses = list(set(SIZES['small']))\n",
         "rows = [1]\nrows = rows + rows\nclasses = list(set(rows))\n",
         "known = set('some text'.split())\nrows = [r for r in rows if r in known]\nprint(len(set('ab')))\n",
+        "words = set()\nfor line in open('a.txt'):\n    words.update(line.split())\nnumber = {w: i for i, w in enumerate(sorted(words))}\n",
+        "words = set('some text'.split())\nwords = sorted(words)\nnumber = {w: i for i, w in enumerate(words)}\n",
+        "counts = {w: 0 for w in set('some text'.split())}\nfor w in 'some text'.split():\n    counts[w] += 1\ntrain(counts['some'])\n",
+        "words = list(dict.fromkeys('some text'.split()))\nnumber = {w: i for i, w in enumerate(words)}\n",
+        "ids = set()\nfor i in range(9):\n    ids.add(i)\nkept = list(ids)\ntrain(kept)\n",
+        "classes = list(set('some text'.split()))\nmodel = Net(len(classes))\ntrain(model)\n",
+        "seen, rows = set(), []\nfor line in open('a.txt'):\n    if line not in seen:\n        seen.add(line)\n        rows.append(line)\ntrain(rows)\n",
+        "for i, name in enumerate({'b', 'a'}):\n    print(i, name)\nassert not {'a'} & set('some text')\n",
+        "total = 0\nfor w in set('some text'.split()):\n    total += 1\ntrain(total)\n",
+        "names = []\nfor w in set('some text'.split()):\n    names.append(w)\nnames.sort()\ntrain(names)\n",
+        "rows = [('a', 1), ('b', 2)]\nclasses = list(set(y for x, y in rows))\ntrain(classes)\n",
+        "labels = {'a': 1, 'b': 2}\nclasses = list(set(labels.values()))\ntrain(classes)\n",
         "x = hash((1, 2)) % 7\n",
         "def never():\n    return np.random.default_rng().normal()\n",
     ],

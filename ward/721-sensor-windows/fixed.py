@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(9)
-STATES, LENGTH, WINDOW = 4, 9000, 32
+STATES, LENGTH, WINDOW = 4, 129000, 32
 
 
 def recording():
@@ -39,7 +39,7 @@ class Trainer:
 
 
 signal, state = recording()
-starts = torch.randperm(LENGTH - WINDOW)[:4000]
+starts = WINDOW * torch.randperm(LENGTH // WINDOW)[:4000]
 x, y = windows(signal, state, starts)
 x_train, y_train = x[:3000], y[:3000]
 x_val, y_val = x[3000:], y[3000:]

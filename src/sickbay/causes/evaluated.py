@@ -10,7 +10,7 @@ from sickbay.facts import EvaluatedExamples, EvaluationData
 from sickbay.nouns import Place
 from sickbay.record.reader import Record
 from sickbay.script.bindings import argument, parameters
-from sickbay.script.fixing import Source, called, source_at, sources
+from sickbay.script.fixing import Function, Source, called, source_at, sources
 from sickbay.script.guesses import guess
 
 TRAIN = re.compile(r"(?<![a-z])(?:train|trn|tr|fit)(?:ing)?(?![a-z])", re.IGNORECASE)
@@ -73,26 +73,23 @@ def built_once(record: Record, data: EvaluationData) -> Place | None:
     model = data.texts[0].partition("(")[0] if data.texts else ""
     for place in (data.called_from, data.place):
         source = source_at(record, place)
-        named = (
-            _handed_over(source, model, place, data.texts[-1]) if source is not None and place is not None and place == data.called_from else model
-        )
         statement = source.statement(place.line) if source is not None and place is not None else None
         for loop in source.loops(statement) if source is not None and statement is not None else ():
             if source is not None and isinstance(loop, ast.For) and source.calls("split", within=loop.iter):
                 made = [s for s in source.block(loop) if isinstance(s, ast.Assign) and s.lineno < loop.lineno and isinstance(s.value, ast.Call)]
-                built = [s for s in made if [ast.unparse(t) for t in s.targets] == [named]]
+                names = _names_of(source, statement, model)
+                built = [s for s in made if len(s.targets) == 1 and ast.unparse(s.targets[0]) in names]
                 return replace(source.place(built[-1].lineno), guess=True) if built else None
     return None
 
 
-def _handed_over(source: Source, model: str, place: Place, text: str) -> str:
-    """What a function's parameter is called where the function is called: `net` of `score(net, x_val)`."""
-    for call in source.calls(line=place.line):
-        functions = [f for f in source.defined.get(called(call), ()) if isinstance(f, ast.FunctionDef)]
-        if source.segment(call) == text and len(functions) == 1 and model in parameters(functions[0]):
-            given = argument(call, functions[0], model, method=isinstance(call.func, ast.Attribute))
-            return ast.unparse(given[0]) if given is not None and not given[1] else model
-    return model
+def _names_of(source: Source, statement: ast.AST | None, model: str) -> set[str]:
+    """What a model is called where this line hands it to a function in which it has this name."""
+    calls = (
+        [(c, f) for c in source.calls(within=statement) for f in source.defined.get(called(c), ()) if isinstance(f, Function)] if statement else []
+    )
+    given = [argument(c, f, model, method=False) for c, f in calls if model in parameters(f)]
+    return {ast.unparse(g[0]) for g in given if g is not None and not g[1]} or {model}
 
 
 def where(record: Record, data: EvaluationData) -> Place | None:

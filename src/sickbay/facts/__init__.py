@@ -15,6 +15,7 @@ from typing import Any
 from sickbay.facts.crash import Attached, BadIndices, Crash, CrashTensor, InplaceWrite, MemoryUse
 from sickbay.facts.data import (
     Batches,
+    Deliveries,
     EvaluationData,
     FeatureScale,
     Filled,
@@ -22,6 +23,7 @@ from sickbay.facts.data import (
     LabelOrder,
     Loader,
     NonfiniteBatch,
+    Overlap,
     OwnScale,
     Phase,
     Randomness,
@@ -107,6 +109,7 @@ __all__ = [
     "CrashTensor",
     "Cut",
     "DataProbe",
+    "Deliveries",
     "Environment",
     "EvaluatedExamples",
     "Evaluation",
@@ -150,6 +153,7 @@ __all__ = [
     "OptimizerGroup",
     "Outlier",
     "Outlying",
+    "Overlap",
     "OwnScale",
     "Parameter",
     "PartKept",

@@ -29,6 +29,23 @@ class Loader:
     variable: str = ""
     item_at: Place | None = None
     """Where the script's own data set makes one sample (`__getitem__`, `__iter__`)."""
+    delivered: Deliveries | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliveries:
+    """What a loader's first batches held for which indices."""
+
+    seen: int = 0
+    distinct: int = 0
+    alike: int = 0
+    """Batches that held the same samples as the one directly before, though none of their indices was the same."""
+    run: int = 0
+    """How many such batches stood in a row, with the one that they repeat, where nearly always as many; 0 where not."""
+    period: int = 0
+    """After how many batches (one epoch or more) all came again in the same order; 0 where they did not."""
+    moved: int = 0
+    """...batches that did so though the indices were others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +269,19 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Evaluated windows of which most stretches stand in windows of training, number for number but at other places: further back in one, further ahead in another."""
+
+    rows: int = 0
+    """Looked at, none of them a row of training,"""
+    found: int = 0
+    covered: float = 0.0
+    """Share of their stretches that training holds, median."""
+    steps: int = 0
+    """Of a stretch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationData:
     """The samples that one evaluation showed the model, beside those that it was trained on."""
 
@@ -293,6 +323,7 @@ class EvaluationData:
     """Samples of the part of a data set (`Subset`, `SubsetRandomSampler`) that its loader dealt out, where there is one,"""
     part_shared: int = 0
     """...and those of them that belong, by their indices, to a part that training's loader had dealt out before: of the first two passes, the one that shared most."""
+    overlap: Overlap | None = None
     batches: int = 0
     whole_batches: int = 0
     """Batches of which (nearly) every row was known from training."""

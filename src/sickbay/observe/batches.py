@@ -12,6 +12,7 @@ import torch
 
 from sickbay import facts
 from sickbay.nouns import Place
+from sickbay.observe.deliveries import Deliveries
 from sickbay.observe.input_scale import InputScale
 from sickbay.observe.labels import LabelWatch, periodic
 from sickbay.observe.observer import ForwardCall, LossCall, Observer
@@ -49,6 +50,7 @@ class LoaderEntry:
         """It was started again and nothing was trained on it since: maybe training is only evaluated."""
         self.trained = 0
         self.batches = 0
+        self.delivered = Deliveries()
         self.fact = loader_fact(index, loader)
 
     def reads_as(self, loader: Any, built: Any) -> bool:
@@ -104,6 +106,7 @@ class BatchWatch(Observer):
                 entry.fact = replace(entry.fact, built_at=place_of(*built))
         entry.dataset = _reference(loader)
         entry.epochs += 1
+        entry.delivered.begin()
         self.session.drawn.pop(id(iterator), None)
         self.iterators = {k: v for k, v in self.iterators.items() if v[0]() is not None}
         self.iterators[id(iterator)] = (weakref.ref(iterator), entry)
@@ -119,6 +122,8 @@ class BatchWatch(Observer):
         self.session.loader = found[1].index
         drawn = self.session.drawn.get(id(iterator))
         self.before, self.newest = self.newest, drawn.popleft() if drawn else None
+        if not found[1].delivered.full:
+            found[1].delivered.add(batch, self.newest)
 
     @property
     def indices(self) -> Any:
@@ -252,7 +257,9 @@ class BatchWatch(Observer):
             place = self.session.keep_source(entry.place)
             self.session.keep_source(entry.fact.built_at)
             self.session.keep_source(entry.fact.item_at)
-            loaders.append(replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable))
+            loaders.append(
+                replace(entry.fact, role=role, iterated_at=place, epochs=entry.epochs, variable=entry.variable, delivered=entry.delivered.fact())
+            )
         writer.fact("loaders", loaders)
         writer.fact("batches", facts.Batches(seen=self.marked, distinct=len(self.marks), repeated=self.repeated, in_a_row=self.in_a_row))
         writer.fact("nonfinite", [replace(bad, batches_seen=self.seen) for bad in self.bad.values()])

@@ -24,6 +24,7 @@ from sickbay.observe.observer import ForwardCall, Observer
 from sickbay.observe.one_pass import OnePass
 from sickbay.observe.parts import Part, part_of
 from sickbay.observe.places import USER, expression_of, key_of, kind_of, place_of, user_frame
+from sickbay.observe.stretches import MOST_SHOWN, Found, Stretches
 from sickbay.observe.words import Words, shift
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ class Group:
     first_pass: OnePass = field(default_factory=OnePass)
     words: Words = field(default_factory=Words)
     filling: Filling = field(default_factory=Filling)
+    stretches: list[Found] = field(default_factory=list)
+    """Of its first pass that had windows of training before it,"""
+    stretches_in: int = 0
+    """...that pass,"""
+    windows: int = 0
+    stretches_after: int = 0
+    """...and how many batches of these came before."""
     rows: int = 0
     passes: int = 0
     first: int = -1
@@ -104,6 +112,12 @@ class Group:
         if part is not None and (shared := part.shared_with(trained)) >= self.shared:
             self.part, self.shared = len(part.indices), shared
 
+    def compare_windows(self, x: torch.Tensor, keys: Array, trained: Stretches) -> None:
+        if self.stretches_in in (0, self.passes) and (room := MOST_SHOWN - self.windows) > 0 and (shown := trained.shown(x, keys, room)) is not None:
+            self.stretches.append(shown)
+            self.windows += len(x)
+            self.stretches_in, self.stretches_after = self.passes, trained.batches
+
     def look_again(self, x: torch.Tensor, begins: bool, met: int) -> None:
         """Later passes are not looked at, but for their first rows: others than before mean that the data was divided anew."""
         if begins and self.anew_at < 0:
@@ -130,6 +144,7 @@ class Book:
         self.features = Features()
         self.words = Words()
         self.filling = Filling()
+        self.stretches = Stretches()
         self.groups: dict[Any, Group] = {}
         self.whole_numbers = True
         self.shape: tuple[int, ...] = ()
@@ -149,7 +164,7 @@ class Book:
 
     def begin_again(self) -> None:
         """The model starts anew (another fold, another trial): what it has met so far does not count."""
-        self.parts, self.newest_part = [], None
+        self.parts, self.newest_part, self.stretches = [], None, Stretches()
         self.train, self.rows, self.features, self.words, self.filling, self.groups = [], 0, Features(), Words(), Filling(), {}
 
 
@@ -219,6 +234,7 @@ class SampleWatch(Observer):
     def _train(self, book: Book, rows: Rows) -> None:
         x, columns = rows.x, rows.columns
         book.train.append(rows.keys)
+        book.stretches.add(x, rows.keys)
         book.rows += len(columns)
         if not book.features.full and columns.dtype.kind in "fiu" and (self.session.thorough or not self.session.asleep):
             book.features.add(columns)
@@ -251,6 +267,7 @@ class SampleWatch(Observer):
         row = x[0].detach()
         group.continued += group.newest is not None and _continues(row, group.newest)
         group.newest = row.clone() if row.dim() and row.numel() <= MOST_CONTINUED else None
+        group.compare_windows(x, rows.keys, book.stretches)
         group.batches.append(rows.keys)
         group.indices.append(self._indices(len(columns)) if self.loader is not None else None)
         group.met.append(book.rows)
@@ -344,6 +361,7 @@ class SampleWatch(Observer):
             anew_found=sum(int(np.isin(keys, order[: group.anew_met]).sum()) for keys in group.anew),
             anew_after=group.anew_after,
             part=group.part,
+            overlap=book.stretches.compare(group.stretches, group.stretches_after),
             part_shared=group.shared,
             batches=len(hits),
             whole_batches=sum(whole),

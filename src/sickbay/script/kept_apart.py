@@ -113,3 +113,13 @@ def parted(found: Sides | None) -> Place | None:
     if own := [s for s in shown.statements if s in trained and deals_out(trained.source, s)]:
         return shown.place(own[0])
     return trained.place(trained.statements[0]) if only and calls(trained.statements[0], frozenset({"DataLoader"})) else None
+
+
+@guess
+def dealt_at_random(found: Sides | None) -> Place | None:
+    """`order = rng.permutation(len(x))`, `random.shuffle(indices)`: the only random order that both sides come from."""
+    if found is None:
+        return None
+    source = found.shown.source
+    both = [s for s in found.shown.statements if s in found.trained and calls(s, ORDERS | {"shuffle"}) and not source.loops(s)]
+    return found.shown.place(both[0]) if len(both) == 1 else None

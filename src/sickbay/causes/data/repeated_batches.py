@@ -9,13 +9,17 @@ itself, also sets the draws of training back. The model memorises a handful of s
 ## How we know
 
 Proof: batches by a fingerprint of their content. The loader has many batches and is started anew for each step, and one batch follows itself; or batches of a
-shuffled loader with several workers come twice, which shuffling cannot do; or batches that are drawn by hand come again together with the state of the
+shuffled loader with several workers come twice, which shuffling cannot do; or each batch comes once from every worker, though the sampler asked each of them for
+other samples; or whole epochs come again, number for number and in order, though the sampler asked for other samples, or the data set draws and never looks at what it is asked for; or batches that are drawn by hand come again together with the state of the
 random generator, which a line in a loop seeds anew.
 
 ## Looks like it but is not
 
 - One batch on purpose (a loader of one batch, a batch that is taken once and kept): a test whether the model can memorise it.
-- The same order in every epoch: `unshuffled-data`.
+- The same order in every epoch, of samples that their index names: `unshuffled-data`.
+- Samples that are dealt out several times on purpose (oversampling, drawing with replacement, repeated augmentation): the same indices come again.
+- A data set that is gone through several times in one epoch: its batches do not come once from each worker in turn.
+- A set that is drawn once with a fixed seed and then kept.
 - A seed for each epoch in front of a permutation: the same order again, but of all samples.
 
 ## Fix
@@ -38,7 +42,8 @@ from sickbay.causes.registry import cause
 from sickbay.facts import Loader
 from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
-from sickbay.script.fixing import mend, source_at, sources
+from sickbay.script.draws import NUMPY, PYTHON
+from sickbay.script.fixing import Source, called, mend, source_at, sources
 from sickbay.signs import Signs
 
 SEEN = 16
@@ -46,8 +51,16 @@ NEARLY_ALL = 0.8
 SEEDING = ("manual_seed", "seed", "default_rng", "RandomState", "Random", "seed_everything", "set_seed")
 MORE = 2
 """Times as many samples in evaluation as in training."""
+OWN = frozenset({"integers", "standard_normal"})
+"""What NumPy's newer generators draw besides."""
 TWICE = 0.3
 """Share of known batches: a shuffled loader makes the same batch twice about never."""
+
+
+OWN_PART = (
+    "def __iter__(self):\n    info = torch.utils.data.get_worker_info()\n"
+    "    yield from itertools.islice(self.samples(), info.id if info else 0, None, info.num_workers if info else 1)"
+)
 
 
 @cause(
@@ -63,6 +76,10 @@ TWICE = 0.3
 def repeated_batches(record: Record, signs: Signs) -> Iterator[Evidence]:
     batches, steps = record.facts.batches, record.facts.run.steps
     loader = next((x for x in record.facts.loaders if x.role == "train"), None)
+    made = next((e for x in record.facts.loaders if x.role == "train" and (e := _made_alike(record, x)) is not None), None)
+    if made is not None:
+        yield made
+        return
     if loader is None:
         yield from _by_hand(record)
     if loader is None or batches.seen < SEEN or (loader.batches is not None and loader.batches < 2):
@@ -132,12 +149,69 @@ def _seeded_anew(record: Record) -> Place | None:
     return found[0] if len(found) == 1 else None
 
 
+def _made_alike(record: Record, loader: Loader) -> Evidence | None:
+    """The samples of a batch do not depend on what was asked for: each worker makes the same ones, or each epoch."""
+    told = loader.delivered
+    if told is None or told.seen < SEEN:
+        return None
+    place = _own_generator(record, loader) or loader.built_at or loader.iterated_at
+    again = f"; after {told.period} batches all of them come again" if told.period else ""
+    asked = "" if loader.stream else ", though it was asked for other samples"
+    if loader.workers > 1 and told.run == loader.workers:
+        return proof(
+            f"the {loader.workers} workers of the loader{located(loader.built_at or loader.iterated_at)} make the same samples: each batch is followed by the same one, number for number, until each worker "
+            f"has given it{asked}{again} ({told.distinct:,} different batches among the first {told.seen:,})",
+            place,
+            seen=told.seen,
+            distinct=told.distinct,
+        )
+    moved = told.moved >= NEARLY_ALL * (told.seen - told.period)
+    if told.period and (moved or _draws_unasked(record, loader)):
+        why = "though the sampler asked for other samples" if moved else "and the data set draws them without looking at which were asked for"
+        return proof(
+            f"the batches of the loader{located(loader.built_at or loader.iterated_at)} come again after {told.period}, in order and number for number, {why}: "
+            f"its generator is back where it began ({told.distinct:,} different batches among the first {told.seen:,})",
+            place,
+            seen=told.seen,
+            distinct=told.distinct,
+        )
+    return None
+
+
+def _own_generator(record: Record, loader: Loader) -> Place | None:
+    """The line on which the data set's class makes a generator, if there is just one."""
+    source, made = _class_of(record, loader)
+    calls = source.calls("default_rng", "RandomState", "Random", "Generator", within=made) if source is not None and made is not None else []
+    return source.place(calls[0].lineno) if source is not None and len(calls) == 1 else None
+
+
+def _class_of(record: Record, loader: Loader) -> tuple[Source | None, ast.ClassDef | None]:
+    source = source_at(record, loader.item_at)
+    known = source.defined.get(loader.dataset, []) if source is not None else []
+    return source, next((c for c in known if isinstance(c, ast.ClassDef)), None)
+
+
+def _draws_unasked(record: Record, loader: Loader) -> bool:
+    """`__getitem__` draws, from a generator that the data set has, and never reads its index: nothing else could make one sample differ from another."""
+    _, made = _class_of(record, loader)
+    getter = next((f for f in made.body if isinstance(f, ast.FunctionDef) and f.name == "__getitem__"), None) if made is not None else None
+    if made is None or getter is None or len(getter.args.args) != 2:
+        return False
+    index = getter.args.args[1].arg
+    counts = any(isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Attribute) for n in ast.walk(made))  # it keeps a place of its own
+    drawn = any(isinstance(n, ast.Call) and called(n) in PYTHON | NUMPY | OWN for n in ast.walk(getter))
+    return drawn and not counts and not any(isinstance(n, ast.Name) and n.id == index for n in ast.walk(getter))
+
+
 def _drawn_alike(loader: Loader) -> bool:
     return loader.workers > 1 and loader.sampler == "RandomSampler" and (loader.batch_size or 0) > 1
 
 
 def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
-    if any("workers" in e.text for e in evidence):
+    if any("workers" in e.text or "generator is back" in e.text for e in evidence):
+        stream = next((x for x in record.facts.loaders if x.role == "train" and x.stream), None)
+        if stream is not None:
+            return mend("let each worker give its own part of the stream", "", OWN_PART)
         return mend(
             "give every worker a generator of its own, or draw random numbers with torch",
             "",

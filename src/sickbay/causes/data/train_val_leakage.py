@@ -11,6 +11,9 @@ Proof: rows that evaluation gave to the model are equal, number for number, to r
 first pass met no such row and a later one does, because the split is drawn anew for each epoch, or for the next stage of the same model's training. Or
 the parts that the two loaders deal out of one data set (`Subset`, `SubsetRandomSampler`) have indices in common, as where each loader draws a split of its own.
 
+Proof, too: windows of evaluation lie between windows of training that overlap with them. Most stretches of their numbers stand in these, verbatim, further back in one and further
+ahead in another; so it comes where overlapping windows are cut from a recording first and divided at random then.
+
 Strong: many evaluated samples lie far closer to a few training samples than to all others, as copies with a little noise do that were made before the split.
 
 ## Looks like it but is not
@@ -19,6 +22,9 @@ Strong: many evaluated samples lie far closer to a few training samples than to 
   among them), and it comes from the training loader or bears its name.
 - Pairs and triplets of known samples: the rows are known, the pairs are new. Only a loader of its own that gives nothing but training rows counts then.
 - Near samples that are simply of one class (a person's ten pictures), that repeat because the signal does, or that lie on the grid of categories and counts.
+- The first windows behind the place where a recording is cut in two, and windows that are evaluated before they are learned from, as a series goes on: what they share with training
+  stands further ahead there, never further back.
+- Signals that repeat themselves, silence and padding: the same numbers recur by themselves.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
 - Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold (set back by hand, the training loss begins at its top again).
@@ -49,7 +55,7 @@ from sickbay.nouns import Evidence, Fix, Place
 from sickbay.record.reader import Record
 from sickbay.script.dealt import dealt_from
 from sickbay.script.fixing import Edit, Source, called, keyword, mend, source_at
-from sickbay.script.kept_apart import copied, drawn_twice, joined, parted
+from sickbay.script.kept_apart import copied, dealt_at_random, drawn_twice, joined, parted
 from sickbay.script.prepared import sides
 from sickbay.signs import Signs
 from sickbay.signs.curves import start
@@ -62,11 +68,17 @@ SHARE = 0.02
 NEAR, BEYOND_CHANCE = 0.3, 5.0
 """Of the evaluated samples, those with near copies: 98 % where each sample was copied three times before the split, 32 % where noise of the copies was nearly
 as large as the distance between samples; at most 3 % in digits, tables, clusters and windows that were divided well."""
+OVERLAPPING = 0.3
+"""Of the evaluated windows, those between two of training's: four fifths or more where windows that overlap by half or more are divided at random, 44 % where a third of windows that just
+overlap by half is held out; none where recordings are divided, or cut in two."""
 ALL = 0.98
 WIDTH, WIDTH_OF_WHOLE = 3, 16
 """Numbers that a row must have for equality to mean anything: three with fractions, sixteen without."""
 SPLIT_FIRST = "x_train, x_val, y_train, y_val = train_test_split(x, y, stratify=y)\n# oversample or augment x_train only"
 SPLIT_ONCE = "train_set, val_set = random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))"
+WINDOWS_LAST = (
+    "train_recordings, val_recordings = recordings[:-k], recordings[-k:]\nx_train, x_val = windows(train_recordings), windows(val_recordings)"
+)
 COVERS = 0.9
 """Of the training rows that were seen, those in the evaluation: then all of training may be in it."""
 NEW_MODEL = "for train, val in folds.split(x, y):\n    model = Net()\n    optimizer = torch.optim.Adam(model.parameters())"
@@ -90,12 +102,12 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
     for data in (d for d in evaluations(record) if _tells(d)):
         shown = where(record, data)
         given = sides(record, data)
-        place = copied(given) or joined(given) or drawn_twice(given) or parted(given) or shown
+        folds = None if data.found_first else built_once(record, data)  # what the first fold had met already is no matter of the model
+        place = copied(given) or joined(given) or folds or drawn_twice(given) or parted(given) or shown
         text = f"{data.found:,} of {data.rows:,} rows that are evaluated{located(shown)} are rows of the training data, number for number"
         rows, found = _without_whole_batches(data)
         if data.found_distinct >= ENOUGH and _found_partly(rows, found) and (data.train_again >= KNOWN or _not_training(record, data)):
-            new_at_first = data.found_first == 0 and place == shown
-            yield proof(text, (built_once(record, data) if new_at_first else None) or place, found=data.found, rows=data.rows)
+            yield proof(text, place, found=data.found, rows=data.rows)
             if data.samples:
                 yield hint(f"these are samples {listed([str(i) for i in data.samples], 12)} of the evaluated data set")
             return
@@ -113,6 +125,15 @@ def train_val_leakage(record: Record, signs: Signs) -> Iterator[Evidence]:
             text = f"{data.part_shared:,} of {data.part:,} samples that are evaluated{located(shown)} are in the part of the data set that the model had been trained on"
             yield proof(
                 f"{text}, by their indices: the two parts were not cut from one and the same split", place, found=data.part_shared, rows=data.part
+            )
+            return
+        if (windows := data.overlap) is not None and windows.found >= max(ENOUGH, OVERLAPPING * windows.rows) and held_out(record, data):
+            text = f"{windows.found:,} of {windows.rows:,} windows that are evaluated{located(shown)} lie between windows of training that overlap with them"
+            yield proof(
+                f"{text}: {windows.covered:.0%} of their stretches of {windows.steps} steps (median) stand there, number for number, further back in one and further ahead in another",
+                parted(given) or dealt_at_random(given) or split_at(record) or shown,
+                found=windows.found,
+                rows=windows.rows,
             )
             return
         if (near := _near_copies(record, data)) is not None and held_out(record, data):
@@ -228,6 +249,8 @@ def fix(record: Record, evidence: Sequence[Evidence]) -> Fix:
         source = source_at(record, split)
         diff = source.diff(_drawn_once(source, split)) if source is not None else ""
         return mend("divide the data once and use the same parts from then on, or draw them with a fixed seed", diff, SPLIT_ONCE, "consent")
+    if any("lie between windows" in e.text for e in evidence):
+        return mend("divide the recordings (or people, or days) first, and cut each side into windows of its own", "", WINDOWS_LAST)
     text, snippet = "split before anything that copies samples (oversampling, augmentation, windows), and drop duplicates first", SPLIT_FIRST
     if any((built := built_once(record, d)) is not None and built == first_place(evidence) for d in evaluations(record)):
         return Fix("build a new model, and a new optimizer, for each fold", NEW_MODEL, "advice")

@@ -49,8 +49,9 @@ from sickbay.nouns import Evidence, Fix
 from sickbay.record.reader import Record
 from sickbay.script.draws import Draw, draws, too_early, unseeded
 from sickbay.script.fixing import Function, Source, called, source_at
+from sickbay.script.orders import set_orders
 from sickbay.script.seeding import Intent, Seeding, generator_name, intent, seeded_elsewhere, seedings
-from sickbay.script.varying import clock_seeds, hashes, set_orders
+from sickbay.script.varying import clock_seeds, hashes
 from sickbay.signs import Signs
 
 LOOKS = 4
