@@ -101,3 +101,21 @@ def test_a_view_that_was_overwritten_without_gradients_is_not_asked(script: Watc
         """
     )
     assert not run.facts.limits and run.facts.run.steps == 4
+
+
+def test_a_view_of_a_result_that_was_made_without_gradients_is_no_weight(script: WatchScript) -> None:
+    """As those in torch's distributions, whose `sample` expands what it was given."""
+    run = script(
+        """
+        layer = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        for step in range(3):
+            hidden = layer(torch.randn(8, 4))
+            with torch.no_grad():
+                seen = hidden.view(-1).sum()
+            optimizer.zero_grad()
+            (hidden.pow(2).mean() + 0 * seen).backward()
+            optimizer.step()
+        """
+    )
+    assert {p.name for p in run.facts.parameters} == {"weight", "bias"} and not run.facts.limits

@@ -388,16 +388,16 @@ def inside_transform() -> bool:
 
 
 def trainable(tensor: torch.Tensor) -> bool:
-    """A leaf that requires a gradient; a view that was made without gradients calls itself one, but is part of another tensor.
+    """A leaf that requires a gradient; a view that was made without gradients calls itself one, but is part of a result (or of a weight, as which it then counts).
     To ask that of a view that was overwritten without gradients is an error, which the script itself does not meet."""
     try:
-        return tensor.requires_grad and tensor.is_leaf and not (tensor._is_view() and _part_of_attached(tensor))
+        return tensor.requires_grad and tensor.is_leaf and not (tensor._is_view() and _part_of_a_result(tensor))
     except RuntimeError:
         return False
 
 
-def _part_of_attached(view: torch.Tensor) -> bool:
-    return view._base is not None and view._base.requires_grad
+def _part_of_a_result(view: torch.Tensor) -> bool:
+    return view._base is not None and not view._base.is_leaf
 
 
 def _grad_fn(tensor: torch.Tensor) -> Any:
