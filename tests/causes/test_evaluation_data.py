@@ -449,5 +449,7 @@ def test_all_of_what_is_called_validation_was_trained_on(loop: str, met: int, fo
         assert "calls validation" in assert_suspects(record, "train-val-leakage", "likely").evidence[0].text
     else:
         assert_silent(record, "train-val-leakage")
+    graph = replace(data, distinct=1000, rows=1000, found=1000, found_distinct=1000, found_first=1000, found_later=1000)
+    assert_silent(run(graph, sources={"train.py": source}), "train-val-leakage")
     other = evaluation(place=Place("train.py", 90), called_from=None, texts=("model(x_test)",), found=0, found_distinct=0)
     assert_silent(run(data, other, sources={"train.py": source}), "train-val-leakage")

@@ -26,6 +26,7 @@ Strong: many evaluated samples lie far closer to a few training samples than to 
   stands further ahead there, never further back.
 - Signals that repeat themselves, silence and padding: the same numbers recur by themselves.
 - Inputs of few possible values (states of a small world, short token sequences), where equal rows are chance.
+- A graph, all of whose nodes the model sees in training and evaluation alike; only the answers that are asked for differ.
 - What runs without gradients on every step: an agent that acts before it learns from the same states, targets, mining of hard samples.
 - Cross-validation with a new model, a state that is loaded again, or weights that are drawn anew for each fold (set back by hand, the training loss begins at its top again).
 - A last training on all samples, after validation has chosen what to keep: no row is evaluated after it was trained on.
@@ -203,9 +204,11 @@ def _own_name(record: Record, data: EvaluationData) -> bool:
 
 def _called_validation(record: Record, data: EvaluationData) -> bool:
     """Without a loader: what the call is given, or what the loops around it go through, is called validation, and nothing else. Its rows were trained on before a pass
-    (a fold's may be trained on by other folds' models, new pairs are made of known samples)."""
+    (a fold's may be trained on by other folds' models, new pairs are made of known samples), and they are a part of training's: a graph is given to the model as a
+    whole, and which of its answers count is chosen afterwards."""
     met = max(data.found_first or 0, data.found_later)
-    if data.loader is not None or len(record.facts.randomness.starts) > 1 or met < max(ENOUGH, MET * data.distinct):
+    a_part = ENOUGH <= data.distinct < COVERS * data.train_distinct
+    if data.loader is not None or len(record.facts.randomness.starts) > 1 or not a_part or met < max(ENOUGH, MET * data.distinct):
         return False
     text = " ".join([names(record, data), *((dealt_from(record, data.place, t) or "").replace("_", " ") for t in data.texts[:1])])
     return bool(VALIDATION.search(text)) and not TRAIN.search(text)
