@@ -7,7 +7,7 @@ import pytest
 from observe.conftest import WatchScript
 
 CODE = """
-from torch.distributions import Independent, Laplace, Normal, kl_divergence
+from torch.distributions import Bernoulli, Geometric, Independent, Laplace, Normal, OneHotCategorical, kl_divergence
 encoder, mean, spread, decoder = nn.Linear(6, 8), nn.Linear(8, 2), nn.Linear(8, 2), nn.Linear(2, 6)
 parts = nn.ModuleList([encoder, mean, spread, decoder])
 optimizer = torch.optim.SGD(parts.parameters(), lr=0.01)
@@ -64,6 +64,10 @@ def test_a_code_that_is_drawn_without_a_gradient(script: WatchScript, draw: str)
         "z = q.rsample()",
         "z = m + s * torch.randn_like(s)",
         "z = m + torch.normal(torch.zeros_like(s), 1.0) * s",
+        "p = torch.softmax(m, 1); d = OneHotCategorical(p).sample(); z = d + p - p.detach()",
+        "p = torch.softmax(m, 1); z = OneHotCategorical(probs=p).sample() + p - p.detach()",
+        "p = torch.sigmoid(m); z = Geometric(p).sample() + p - p.detach()",
+        "p = torch.sigmoid(m); z = Bernoulli(p).sample() + p - p.detach()",
         "with torch.no_grad(): noise = Normal(torch.zeros(16, 2), 1.0).sample()\n    z = m + s * noise",
     ],
 )

@@ -21,6 +21,7 @@ the parameters behind it may be reached around it (by a KL term).
   loss or another step, or no optimizer holds them.
 - Frozen parameters (`requires_grad=False`).
 - A drawn action whose log-probability is part of the loss: the gradient goes that way (REINFORCE).
+- Draws of discrete values, which have no gradient by nature and no `rsample`: scripts let it pass around them (straight-through).
 - Parameters that are never used in any forward pass are `unused-parameters`.
 
 ## Fix

@@ -20,6 +20,7 @@ is not zero.
 - bfloat16 autocast with float32 weights: needs no scaler.
 - The first few skipped steps while the scaler looks for its scale.
 - float16 autocast without a scaler where gradients are large enough: risky, but nothing is lost yet.
+- Gradients that are gone at the end of a run that has learned everything: of a branch, the first half of the looks must show it, too.
 - A scaler that is switched off (`enabled=False`), as on a machine without a GPU.
 - Steps skipped because the data or the loss themselves are not finite.
 

@@ -10,15 +10,22 @@ from sickbay.observe.reading import SHAPE_ONLY, Reading, line_of
 from sickbay.observe.syntax import grad_switched_off_at
 from sickbay.observe.trace import Node, trainable
 
-DISCRETE = frozenset({"multinomial", "bernoulli", "poisson", "binomial", "randint_like", "one_hot"})
-"""Draws that have no gradient by nature: scripts weigh their log-probability instead."""
+DISCRETE = frozenset({"multinomial", "bernoulli", "poisson", "binomial", "randint_like", "one_hot", "floor", "round", "argmax"})
+"""Operations of draws that have no gradient by nature, and no `rsample`: scripts weigh their log-probability, or let the gradient pass around them."""
 SAMPLING = ".sample("
 MOST = 8
 
 
 def read(reading: Reading) -> None:
-    for node in reading.ancestors:
-        if _draws(reading, node) and (arriving := reading.arriving(node)) and _taught_by(reading, node) and not _weighed(reading, node):
+    drawing = [n for n in reading.ancestors if _draws(reading, n)]
+    discrete = {line_of(reading.place(n)) for n in reading.trace.nodes if n.name in DISCRETE} if drawing else set()
+    for node in drawing:
+        if (
+            line_of(reading.place(node)) not in discrete
+            and (arriving := reading.arriving(node))
+            and _taught_by(reading, node)
+            and not _weighed(reading, node)
+        ):
             _add(reading, node, reading.names(arriving))
 
 
@@ -32,8 +39,6 @@ def _add(reading: Reading, node: Node, names: tuple[str, ...]) -> None:
 
 def _draws(reading: Reading, node: Node) -> bool:
     """torch.normal of what requires a gradient (it gives one of zeros), or an operation inside a distribution's `sample`, which switches gradients off itself."""
-    if node.name in DISCRETE:
-        return False
     if node.name == "normal" and node.grad:
         return any(node.attached)
     if node.grad or not node.cut:
