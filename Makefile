@@ -27,7 +27,7 @@ demo: $(VENV)/.ready ## set up, then diagnose the bundled sick script and say wh
 	@echo "==> sickbay run $(DEMO)"
 	@$(SICKBAY) run $(DEMO)
 
-test: check pytest ward-sample ## set up, then run all checks, the tests and a part of the ward (about 25 minutes on two cores)
+test: check pytest ward-sample ## set up, then run all checks, the tests and a part of the ward (15 to 25 minutes on two cores)
 	@echo "==> all passed"
 
 check: $(VENV)/.ready ## ruff, ruff format, mypy --strict
